@@ -1,0 +1,55 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types format lock bench clean
+
+help:  ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: $(READY)  ## create .venv with the library and the tools
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) install -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: setup  ## run the demonstration
+	$(BIN)/python examples/demo.py
+
+# Coverage cannot see into compiled loops, so their tests run a second time as plain Python.
+test: setup  ## run all tests and report the coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest --hypothesis-profile=quick tests/_loops
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+lint: setup  ## check style and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: setup  ## check the types
+	$(BIN)/mypy
+
+format: setup  ## rewrite the files in the house format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+lock:  ## refresh constraints.txt (use the oldest supported Python)
+	rm -rf build/lock
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python $(PIP) install -e '.[dev]'
+	{ grep '^#' constraints.txt; build/lock/bin/python $(PIP) freeze --exclude-editable; } > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+	rm -rf build/lock
+
+bench: setup  ## measure the speed of Gram products
+	$(BIN)/python benchmarks/gram/run.py
+
+clean:  ## remove everything that was made here
+	rm -rf $(VENV) build dist .coverage* .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,8 @@
+"""Kernel methods from one theorem: kernels, Gram operators, and functions in reproducing-kernel Hilbert spaces."""
+
+from representer import kernels, psd
+from representer.functions import Function, project
+from representer.gram import Gram
+
+__version__ = "0.1.0.dev0"
+__all__ = ["Function", "Gram", "kernels", "project", "psd"]

@@ -1,0 +1,108 @@
+"""Walks over the tiles of a matrix: which tiles there are, and a pool of threads that visits them.
+
+A tile fits the second-level cache. Tiles are cut into runs, a run is visited by one thread from its first to its last
+tile, and whatever a run sums up it keeps to itself until all runs are added in their order. So a result does not depend
+on which thread was faster, and is the same bit for bit on every call.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from threadpoolctl import ThreadpoolController
+
+TILE_BYTES = 2**19
+RUNS = 16
+
+Tile = tuple[slice, slice]
+
+
+def default_threads() -> int:
+    """As many threads as OMP_NUM_THREADS says, else one for each core that this process may use."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return int(wanted) if wanted.isdigit() and int(wanted) > 0 else cpu_count()
+
+
+def split(n: int, size: int) -> list[slice]:
+    """The slices 0:size, size:2 size, ... that cover 0:n."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def tile_shape(dtype: np.dtype) -> tuple[int, int]:
+    """Rows and columns of a full tile: 256 x 512 in float32, 256 x 256 in float64."""
+    return 256, TILE_BYTES // (256 * np.dtype(dtype).itemsize)
+
+
+def pairs(n_rows: int, n_columns: int, shape: tuple[int, int], symmetric: bool) -> list[Tile]:
+    """All tiles as (rows, columns); of a symmetric matrix those of the lower triangle, square on the diagonal."""
+    rows, columns = split(n_rows, shape[0]), split(n_columns, shape[1])
+    if not symmetric:
+        return [(i, j) for i in rows for j in columns]
+    tiles = [(i, slice(j.start, min(j.stop, i.start))) for i in rows for j in columns if j.start < i.start]
+    return sorted(tiles + [(i, i) for i in rows], key=lambda tile: (tile[0].start, tile[1].start))
+
+
+def walk(
+    tiles: list[Tile], visit: Callable[[list[Tile]], Any], *, threads: int | None = None, runs: int = RUNS
+) -> Iterator[Any]:
+    """visit(run) for each run of tiles, on several threads; the results come in the order of the runs."""
+    runs = min(runs, len(tiles))
+    parts = [tiles[len(tiles) * r // runs : len(tiles) * (r + 1) // runs] for r in range(runs)]
+    threads = min(threads or default_threads(), runs)
+    if threads == 1 or len(tiles) < 4:  # starting threads takes as long as a tile or two
+        yield from map(visit, parts)
+        return
+    with _one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(visit, parts)
+
+
+_lock = threading.Lock()
+_users = 0
+_limit: Any = None
+_controller: ThreadpoolController | None = None
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """BLAS uses one thread while any walk is going on; the last one to leave restores the setting that it found."""
+    global _users, _limit, _controller
+    with _lock:
+        if _controller is None:
+            _controller = ThreadpoolController()
+        if _users == 0:
+            _limit = _controller.limit(limits=1, user_api="blas")
+            _limit.__enter__()
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limit.__exit__(None, None, None)
+
+
+def buffer(dtype: np.dtype) -> Callable[[Tile], np.ndarray]:
+    """Memory for one tile at a time: a function from (rows, columns) to an uninitialised C-contiguous array."""
+    h, w = tile_shape(dtype)
+    memory = np.empty(h * max(h, w), dtype)
+
+    def tile_of(tile: Tile) -> np.ndarray:
+        shape = tile[0].stop - tile[0].start, tile[1].stop - tile[1].start
+        return memory[: shape[0] * shape[1]].reshape(shape)
+
+    return tile_of
+
+
+def parts(inputs: Any) -> Callable[[slice], Any]:
+    """inputs[rows] for slices, each cut only once: a slice is used by many tiles, and by all threads."""
+    cut = lru_cache(maxsize=None)(lambda start, stop: inputs[start:stop])
+    return lambda rows: cut(rows.start, rows.stop)

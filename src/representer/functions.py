@@ -1,0 +1,191 @@
+"""Functions in the reproducing-kernel Hilbert space H of a kernel."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from representer.gram import Gram
+from representer.kernels import checks
+from representer.kernels.base import Kernel, require_definite
+
+
+class Function:
+    """f = constant + sum_i coef_i k(x_i, .), an element of H plus a constant, with one output or several.
+
+    Norms, inner products and distances are those of H and leave the constant out; they are a number for one output and
+    an array with one number per output for several.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : inputs of the kernel
+        The points x_i whose representers k(x_i, .) span the function.
+    coef : array of shape (n,) or (n, n_outputs)
+    constant : float or array of shape (n_outputs,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import Function
+    >>> from representer.kernels import RBF
+    >>> f = Function(RBF(), np.array([[0.0], [1.0]]), np.array([1.0, -1.0]))
+    >>> f(np.array([[0.5]]))
+    array([0.])
+    >>> round(float(f.norm()), 4)
+    0.8871
+    """
+
+    __array_ufunc__ = None  # numpy scalars leave `*` to this class
+
+    def __init__(self, kernel: Kernel, X: Any, coef: Any, constant: Any = 0.0):
+        if not isinstance(kernel, Kernel):
+            raise TypeError(
+                f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
+            )
+        self.kernel, self.X = kernel, X
+        self.coef = np.asarray(coef)
+        if self.coef.dtype.kind not in "biuf":
+            raise TypeError(f"coef holds {self.coef.dtype}; it needs one number per input in X.")
+        n = checks.number_of(X)
+        if self.coef.ndim not in (1, 2) or self.coef.shape[0] != n:
+            raise ValueError(
+                f"coef has shape {self.coef.shape}, but X has {n} inputs; "
+                "give one coefficient, or one row of them, per input."
+            )
+        checks.finite(self.coef, "coef")
+        self.constant = np.asarray(constant, np.float64)[()]
+        if np.shape(self.constant) not in ((), self.coef.shape[1:]):
+            raise ValueError(
+                f"constant has shape {np.shape(self.constant)}, but there are {self.coef.shape[1:] or 1} outputs; "
+                "give one per output."
+            )
+        self._prepared = kernel.prepare(X)
+
+    def __repr__(self) -> str:
+        outputs = "" if self.coef.ndim == 1 else f", {self.coef.shape[1]} outputs"
+        return f"Function({self.kernel!r}, {len(self._prepared)} representers{outputs})"
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """f(x) for each x in X: shape (n,), or (n, n_outputs) for several outputs."""
+        values = Gram.of(self.kernel, self.kernel.prepare(X, like=self._prepared), self._prepared) @ self.coef
+        return values + np.asarray(self.constant, values.dtype)
+
+    def gradient(self, X: Any) -> np.ndarray:
+        """df / dx at each x in X: shape (n, n_columns), or (n, n_outputs, n_columns) for several outputs."""
+        A = self.kernel.prepare(X, like=self._prepared)
+        columns = np.atleast_2d(self.coef.T).astype(A.dtype, copy=False)
+        weights = [np.broadcast_to(c, (min(len(A), 256), len(c))) for c in columns]
+        parts = [
+            np.stack([self.kernel.pull_input(A[i : i + 256], self._prepared, w[: len(A) - i]) for w in weights], axis=1)
+            for i in range(0, len(A), 256)
+        ]
+        gradient = np.concatenate(parts)
+        return gradient[:, 0] if self.coef.ndim == 1 else gradient
+
+    # ---- the Hilbert space ----
+
+    def inner(self, other: Function) -> Any:
+        """<f, g> = sum_ij a_i b_j k(x_i, y_j), for each output."""
+        self._same_space(other)
+        require_definite(self.kernel, "an inner product")
+        if other.X is self.X:
+            applied = Gram.of(self.kernel, self._prepared) @ other.coef.astype(np.float64)
+        else:
+            applied = Gram.of(
+                self.kernel, self.kernel.prepare(self.X, like=other._prepared), other._prepared
+            ) @ other.coef.astype(np.float64)
+        return np.einsum("i...,i...->...", self.coef, applied)[()]
+
+    def norm(self) -> Any:
+        """||f|| = sqrt(a' K a), for each output."""
+        return np.sqrt(np.maximum(self.inner(self), 0.0))[()]
+
+    def distance(self, other: Function) -> Any:
+        """||f - g||, for each output."""
+        return (self - other).norm()
+
+    def _same_space(self, other: Function) -> None:
+        if not isinstance(other, Function):
+            raise TypeError(f"{other!r} is not a Function; only functions of one space can be combined.")
+        if self.kernel != other.kernel:
+            raise ValueError(
+                f"The functions have different kernels, {self.kernel!r} and {other.kernel!r}, so they live in "
+                "different spaces."
+            )
+        if self.coef.shape[1:] != other.coef.shape[1:]:
+            raise ValueError(
+                f"The functions have coefficients of shapes {self.coef.shape} and {other.coef.shape}; "
+                "they need equally many outputs."
+            )
+
+    def __add__(self, other: Any) -> Function:
+        if isinstance(other, Real):
+            return Function(self.kernel, self.X, self.coef, self.constant + float(other))
+        self._same_space(other)
+        constant = self.constant + other.constant
+        if other.X is self.X:
+            return Function(self.kernel, self.X, self.coef + other.coef, constant)
+        return Function(self.kernel, concatenate(self.X, other.X), np.concatenate([self.coef, other.coef]), constant)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> Function:
+        if not isinstance(factor, Real):
+            return NotImplemented
+        return Function(self.kernel, self.X, self.coef * float(factor), self.constant * float(factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, factor: Any) -> Function:
+        return self * (1.0 / factor)
+
+    def __neg__(self) -> Function:
+        return self * -1.0
+
+    def __sub__(self, other: Any) -> Function:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Function:
+        return -self + other
+
+    def __getitem__(self, output: int) -> Function:
+        """One of several outputs, as a Function of its own."""
+        if self.coef.ndim == 1:
+            raise TypeError("This function has a single output, so there is none to pick.")
+        return Function(
+            self.kernel, self.X, self.coef[:, output], np.broadcast_to(self.constant, self.coef.shape[1:])[output]
+        )
+
+
+def concatenate(X: Any, Y: Any) -> Any:
+    """The inputs X followed by the inputs Y, of the same type: arrays, sparse matrices, data frames or lists."""
+    if sparse.issparse(X) or sparse.issparse(Y):
+        return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Y)], format="csr")
+    if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
+        return np.concatenate([X, Y])
+    if hasattr(X, "columns") and hasattr(Y, "columns"):
+        return (
+            X.vstack(Y)
+            if hasattr(X, "vstack")
+            else X.iloc[np.arange(len(X))].__class__(np.concatenate([X, Y]), columns=X.columns)
+        )
+    return [*X, *Y]
+
+
+def project(f: Function, X: Any) -> Function:
+    """Pf, the orthogonal projection of f onto the span of the representers k(x, .), x in X.
+
+    Pf is the function of the span with the values of f on X: coef = K^+ f(X), where K^+ leaves out eigenvalues that are
+    zero to rounding. The constant of f is kept.
+    """
+    require_definite(f.kernel, "a projection")
+    K = f.kernel(X).astype(np.float64)
+    values = f(X).astype(np.float64) - f.constant
+    eigenvalues, vectors = linalg.eigh(K)
+    keep = eigenvalues > len(K) * np.finfo(np.float64).eps * max(eigenvalues[-1], 0.0)
+    coef = vectors[:, keep] @ ((vectors[:, keep].T @ values).T / eigenvalues[keep]).T
+    return Function(f.kernel, X, coef, f.constant)

@@ -1,0 +1,55 @@
+"""Kernels: k(x, x') on vectors, strings, sets and tables, and the algebra that builds new ones from them."""
+
+from representer.kernels.algebra import Exp, Normalized, Pairwise, PowerSeries
+from representer.kernels.base import Constant, Kernel, Power, Product, Scaled, Sum
+from representer.kernels.columns import On
+from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
+from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers
+from representer.kernels.histogram import Chi2, HistogramIntersection
+from representer.kernels.precomputed import Callable, Precomputed
+from representer.kernels.sets import Intersection, Jaccard, Subset
+from representer.kernels.spline import Brownian
+from representer.kernels.stationary import RBF, Laplacian, Matern, Periodic, RationalQuadratic, Stationary
+from representer.kernels.strings import Spectrum
+
+__all__ = [
+    "RBF",
+    "ArcCosine",
+    "Brownian",
+    "Bumps",
+    "Callable",
+    "Chi2",
+    "Constant",
+    "Cosine",
+    "DotProduct",
+    "Exp",
+    "FeatureMap",
+    "Fourier",
+    "Haar",
+    "HistogramIntersection",
+    "Intersection",
+    "Jaccard",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Normalized",
+    "On",
+    "Pairwise",
+    "Periodic",
+    "Polynomial",
+    "Power",
+    "PowerSeries",
+    "Precomputed",
+    "Product",
+    "Quadratic",
+    "RationalQuadratic",
+    "Scaled",
+    "Sigmoid",
+    "Sigmoids",
+    "Spectrum",
+    "Stationary",
+    "Subset",
+    "Sum",
+    "TruncatedPowers",
+]

@@ -1,0 +1,482 @@
+"""The kernel, and what + * ** build from kernels.
+
+A kernel k(x, x') lays its inputs out once (`prepare`), fills tiles of values (`fill`) and differentiates them in
+reverse mode (`pull`, `pull_input`). All the rest is written here, once for all kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from representer import _tiles
+from representer._loops import symmetric
+from representer.kernels import checks
+from representer.kernels.prepared import Prepared
+
+Gradients = dict[str, Any]
+
+
+class Parameters(BaseEstimator):
+    """scikit-learn's parameters, printing and cloning, and equality of all parameters."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(_equal(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, Parameters) or isinstance(b, Parameters):
+        return a == b
+    return a is b or (np.shape(a) == np.shape(b) and bool(np.all(a == b)))
+
+
+class Kernel(Parameters):
+    """A positive semidefinite function k(x, x').
+
+    Subclasses give `prepare`, `fill`, `pull` and, on vectors, `pull_input`; they may give a faster `diagonal`.
+    """
+
+    definite: bool = True
+    """Whether every Gram matrix is positive semidefinite. Nodes of the algebra ask their children."""
+
+    sliced: bool = True
+    """Whether preparing some rows alone is the same as preparing all and taking those rows."""
+
+    # ---- the user's face ----
+
+    def __call__(self, X: Any, Y: Any = None, *, threads: int | None = None) -> np.ndarray:
+        """k(x_i, y_j) as a dense block; exactly symmetric when Y is None."""
+        if Y is None:
+            return self.block(self.prepare(X), threads=threads)
+        A, B = self.prepare_pair(X, Y)
+        return self.block(A, B, threads=threads)
+
+    def diag(self, X: Any) -> np.ndarray:
+        """k(x_i, x_i)."""
+        return self.diagonal(self.prepare(X))
+
+    def distance(self, X: Any, Y: Any = None) -> np.ndarray:
+        """The distance of representers, d(x, y)^2 = ||k(x, .) - k(y, .)||^2 = k(x, x) + k(y, y) - 2 k(x, y)."""
+        require_definite(self, "a distance")
+        A, B = (self.prepare(X), None) if Y is None else self.prepare_pair(X, Y)
+        squares = -2.0 * self.block(A, B)
+        squares += self.diagonal(A)[:, None]
+        squares += self.diagonal(A if B is None else B)
+        return np.sqrt(np.maximum(squares, 0.0, out=squares), out=squares)
+
+    def contract(self, X: Any, W: np.ndarray, Y: Any = None) -> Gradients:
+        """sum_ij W_ij dk(x_i, y_j) / dtheta for each hyper-parameter theta, by name.
+
+        The names are those of `get_params`, so `left__length_scale` is the length scale of a sum's left part. No array
+        larger than W is made, however many hyper-parameters there are. Y is X when not given.
+        """
+        A, B = (self.prepare(X), None) if Y is None else self.prepare_pair(X, Y)
+        B = A if B is None else B
+        W = _weights(W, len(A), len(B))
+        total: Gradients = {}
+        for rows in _tiles.split(len(A), 256):
+            add_gradients(total, self.pull(A[rows], B, W[rows].astype(A.dtype, copy=False)))
+        return total
+
+    def input_gradient(self, X: Any, Y: Any, W: np.ndarray) -> np.ndarray:
+        """sum_j W_ij dk(x_i, y_j) / dx_i, a row of numbers for each x_i."""
+        A, B = self.prepare_pair(X, Y)
+        W = _weights(W, len(A), len(B))
+        parts = [self.pull_input(A[i], B, W[i].astype(A.dtype, copy=False)) for i in _tiles.split(len(A), 256)]
+        return np.concatenate(parts)
+
+    # ---- what a kernel gives ----
+
+    def prepare(self, X: Any, like: Any = None) -> Any:
+        """Validate X and lay it out for speed; in the same way as ``like``, prepared inputs to be paired with these."""
+        raise NotImplementedError
+
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        """tile_ij <- k(a_i, b_j), for slices of prepared inputs; the tile is C-contiguous and of A's dtype."""
+        raise NotImplementedError
+
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        """sum_ij W_ij dk(a_i, b_j) / dtheta for slices of prepared inputs."""
+        raise NotImplementedError
+
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        """sum_j W_ij dk(a_i, b_j) / da_i for slices of prepared inputs, on vectors."""
+        raise TypeError(
+            f"{type(self).__name__} has no gradient with respect to its inputs, because they are not vectors."
+        )
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        """k(a_i, a_i), by default from small blocks along the diagonal."""
+        return np.concatenate([self._tile(A[i], A[i]).diagonal() for i in _tiles.split(len(A), 16)])
+
+    # ---- shared by kernels, Gram and Function ----
+
+    def prepare_pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """X and Y prepared for each other, both in the more precise of their two dtypes."""
+        dtypes = {getattr(Z, "dtype", None) for Z in (X, Y)}
+        if dtypes == {np.dtype(np.float32), np.dtype(np.float64)}:
+            X, Y = X.astype(np.float64), Y.astype(np.float64)
+        B = self.prepare(Y)
+        return self.prepare(X, like=B), B
+
+    def block(self, A: Any, B: Any = None, *, threads: int | None = None) -> np.ndarray:
+        """The dense matrix of prepared inputs, tile by tile on all cores; B is A when not given."""
+        same = B is None
+        B = A if same else B
+        out = np.empty((len(A), len(B)), A.dtype)
+        part_a, part_b = _tiles.parts(A), _tiles.parts(B)
+
+        def visit(run: list[_tiles.Tile]) -> None:
+            tile_of = _tiles.buffer(A.dtype)
+            for rows, columns in run:
+                tile = tile_of((rows, columns))
+                self.fill_tile(part_a(rows), part_b(columns), tile, diagonal=same and rows == columns)
+                if same and rows != columns:
+                    symmetric.write_both(tile, out, rows.start, columns.start)
+                else:
+                    out[rows, columns] = tile
+
+        for _ in _tiles.walk(_tiles.pairs(len(A), len(B), _tiles.tile_shape(A.dtype), same), visit, threads=threads):
+            pass
+        return out
+
+    def fill_tile(self, A: Any, B: Any, tile: np.ndarray, *, diagonal: bool) -> None:
+        """Fill a tile; one on the diagonal of a Gram matrix is made exactly symmetric, with exact values k(x, x)."""
+        self.fill(A, B, tile)
+        if diagonal:
+            symmetric.mirror(tile, self.diagonal(A).astype(tile.dtype, copy=False))
+
+    def _tile(self, A: Any, B: Any, dtype: Any = None) -> np.ndarray:
+        """A new array with k(a_i, b_j), converted when this kernel computes in another dtype than asked for."""
+        tile = np.empty((len(A), len(B)), A.dtype)
+        self.fill(A, B, tile)
+        return tile if dtype is None else tile.astype(dtype, copy=False)
+
+    # ---- the algebra ----
+
+    def __add__(self, other: Any) -> Kernel:
+        return _node(Sum, self, other)
+
+    def __radd__(self, other: Any) -> Kernel:
+        return _node(Sum, other, self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        return Scaled(self, float(other)) if isinstance(other, Real) else _node(Product, self, other)
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return Scaled(self, float(other)) if isinstance(other, Real) else _node(Product, other, self)
+
+    def __pow__(self, exponent: Any) -> Kernel:
+        return Power(self, exponent)
+
+    __array_ufunc__ = None  # numpy scalars and arrays leave `*` and `+` to this class
+    _strength: ClassVar[int] = 4  # how tightly the printed form binds: sums 1, products 2, powers 3
+
+    def _printed_inside(self, strength: int) -> str:
+        return repr(self) if self._strength >= strength else f"({self!r})"
+
+
+def _node(node: type, left: Any, right: Any) -> Kernel:
+    left, right = (Constant(float(part)) if isinstance(part, Real) else part for part in (left, right))
+    if not (isinstance(left, Kernel) and isinstance(right, Kernel)):
+        return NotImplemented
+    return node(left, right)
+
+
+def _weights(W: Any, n: int, m: int) -> np.ndarray:
+    W = np.asarray(W)
+    if W.shape != (n, m):
+        raise ValueError(f"W has shape {W.shape}, but the kernel matrix has shape {(n, m)}; give one weight per pair.")
+    return W
+
+
+def add_gradients(total: Gradients, part: Gradients, prefix: str = "") -> Gradients:
+    """Add the numbers of ``part`` to ``total`` in place, under their names behind a prefix."""
+    for name, value in part.items():
+        total[prefix + name] = total.get(prefix + name, 0.0) + np.asarray(value, np.float64)[()]
+    return total
+
+
+def require_definite(kernel: Kernel, purpose: str) -> None:
+    """Raise if the kernel is not positive semidefinite: then there is no space H for ``purpose`` to be taken in."""
+    if not kernel.definite:
+        raise ValueError(
+            f"{kernel!r} is not positive semidefinite, so {purpose} in its space does not exist; "
+            "representer.psd.report says how far it is from one, and representer.psd.repair makes a matrix that is."
+        )
+
+
+# ---- nodes ----
+
+
+@dataclass
+class Pair(Prepared):
+    """The same inputs prepared by two kernels."""
+
+    left: Any
+    right: Any
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __getitem__(self, index: Any) -> Pair:
+        return Pair(self.left[index], self.right[index])
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.result_type(self.left.dtype, self.right.dtype)
+
+
+class _Binary(Kernel):
+    """A node with two children, which prepare the inputs each in its own way."""
+
+    def __init__(self, left: Kernel, right: Kernel):
+        self.left = left
+        self.right = right
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.left.definite and self.right.definite
+
+    @property
+    def sliced(self) -> bool:  # type: ignore[override]
+        return self.left.sliced and self.right.sliced
+
+    def prepare(self, X: Any, like: Pair | None = None) -> Pair:
+        left, right = (None, None) if like is None else (like.left, like.right)
+        return Pair(self.left.prepare(X, like=left), self.right.prepare(X, like=right))
+
+    def _fill_left(self, A: Pair, B: Pair, tile: np.ndarray) -> np.ndarray:
+        """The left values into the tile, and the right values in a new array."""
+        if A.left.dtype == tile.dtype:
+            self.left.fill(A.left, B.left, tile)
+        else:
+            tile[...] = self.left._tile(A.left, B.left)
+        return self.right._tile(A.right, B.right, tile.dtype)
+
+
+class Sum(_Binary):
+    """(k + l)(x, y) = k(x, y) + l(x, y), written ``k + l``."""
+
+    _strength = 1
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.left._printed_inside(1)} + {self.right._printed_inside(2)}"
+
+    def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
+        tile += self._fill_left(A, B, tile)
+
+    def diagonal(self, A: Pair) -> np.ndarray:
+        return self.left.diagonal(A.left) + self.right.diagonal(A.right)
+
+    def pull(self, A: Pair, B: Pair, W: np.ndarray) -> Gradients:
+        total = add_gradients({}, self.left.pull(A.left, B.left, W.astype(A.left.dtype, copy=False)), "left__")
+        return add_gradients(total, self.right.pull(A.right, B.right, W.astype(A.right.dtype, copy=False)), "right__")
+
+    def pull_input(self, A: Pair, B: Pair, W: np.ndarray) -> np.ndarray:
+        return self.left.pull_input(A.left, B.left, W) + self.right.pull_input(A.right, B.right, W)
+
+
+class Product(_Binary):
+    """(k l)(x, y) = k(x, y) l(x, y), written ``k * l``; its Gram matrix is the Hadamard product."""
+
+    _strength = 2
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.left._printed_inside(2)} * {self.right._printed_inside(3)}"
+
+    def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
+        tile *= self._fill_left(A, B, tile)
+
+    def diagonal(self, A: Pair) -> np.ndarray:
+        return self.left.diagonal(A.left) * self.right.diagonal(A.right)
+
+    def _pass_on(self, A: Pair, B: Pair, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """W times the other child's values, for the left and for the right child."""
+        for_left = self.right._tile(A.right, B.right, A.left.dtype)
+        for_right = self.left._tile(A.left, B.left, A.right.dtype)
+        for_left *= W
+        for_right *= W
+        return for_left, for_right
+
+    def pull(self, A: Pair, B: Pair, W: np.ndarray) -> Gradients:
+        for_left, for_right = self._pass_on(A, B, W)
+        total = add_gradients({}, self.left.pull(A.left, B.left, for_left), "left__")
+        return add_gradients(total, self.right.pull(A.right, B.right, for_right), "right__")
+
+    def pull_input(self, A: Pair, B: Pair, W: np.ndarray) -> np.ndarray:
+        for_left, for_right = self._pass_on(A, B, W)
+        return self.left.pull_input(A.left, B.left, for_left) + self.right.pull_input(A.right, B.right, for_right)
+
+
+class Unary(Kernel):
+    """A node with one child, g(k(x, y)) for a function g of one number.
+
+    Subclasses give g and its derivative on a tile.
+    """
+
+    kernel: Kernel
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.kernel.definite
+
+    @property
+    def sliced(self) -> bool:  # type: ignore[override]
+        return self.kernel.sliced
+
+    def outer(self, values: np.ndarray) -> None:
+        """k <- g(k), in place."""
+        raise NotImplementedError
+
+    def outer_slope(self, values: np.ndarray) -> None:
+        """k <- g'(k), in place."""
+        raise NotImplementedError
+
+    def outer_gradients(self, values: np.ndarray, W: np.ndarray) -> Gradients:
+        """sum_ij W_ij dg(k_ij) / dtheta for g's own hyper-parameters."""
+        return {}
+
+    def prepare(self, X: Any, like: Any = None) -> Any:
+        self.check()
+        return self.kernel.prepare(X, like=like)
+
+    def check(self) -> None:
+        """Raise if a parameter is out of its range."""
+
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        self.kernel.fill(A, B, tile)
+        self.outer(tile)
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        values = self.kernel.diagonal(A)
+        self.outer(values)
+        return values
+
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        values = self.kernel._tile(A, B)
+        total = dict(self.outer_gradients(values, W))
+        self.outer_slope(values)
+        values *= W
+        return add_gradients(total, self.kernel.pull(A, B, values), "kernel__")
+
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        values = self.kernel._tile(A, B)
+        self.outer_slope(values)
+        values *= W
+        return self.kernel.pull_input(A, B, values)
+
+
+class Scaled(Unary):
+    """factor k(x, y), written ``2.0 * k``."""
+
+    _strength = 2
+
+    def __init__(self, kernel: Kernel, factor: float = 1.0):
+        self.kernel = kernel
+        self.factor = factor
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.factor!r} * {self.kernel._printed_inside(3)}"
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.kernel.definite and self.factor >= 0
+
+    def check(self) -> None:
+        checks.real(self.factor, "factor")
+
+    def outer(self, values: np.ndarray) -> None:
+        values *= self.factor
+
+    def outer_slope(self, values: np.ndarray) -> None:
+        values[...] = self.factor
+
+    def outer_gradients(self, values: np.ndarray, W: np.ndarray) -> Gradients:
+        return {"factor": np.vdot(W, values)}
+
+
+class Power(Unary):
+    """k(x, y)^exponent for a whole exponent, written ``k ** 3``."""
+
+    _strength = 3
+
+    def __init__(self, kernel: Kernel, exponent: int = 2):
+        self.kernel = kernel
+        self.exponent = exponent
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.kernel._printed_inside(4)} ** {self.exponent!r}"
+
+    def check(self) -> None:
+        checks.whole(self.exponent, "exponent")
+
+    def outer(self, values: np.ndarray) -> None:
+        raise_to(values, self.exponent)
+
+    def outer_slope(self, values: np.ndarray) -> None:
+        raise_to(values, self.exponent - 1)
+        values *= self.exponent
+
+
+def raise_to(values: np.ndarray, exponent: int) -> None:
+    """values <- values^exponent in place, by squaring: a few passes where numpy's power takes a slow call per entry."""
+    if exponent == 1:
+        return
+    base, bits = values.copy(), bin(exponent)[3:]
+    if exponent == 0:
+        values[...] = 1.0
+    for bit in bits:
+        values *= values
+        if bit == "1":
+            values *= base
+
+
+@dataclass
+class Count(Prepared):
+    """Inputs of which only the number matters."""
+
+    rows: np.ndarray
+    dtype: Any
+    n_columns: int | None
+    per_row: ClassVar[tuple[str, ...]] = ("rows",)
+
+
+class Constant(Kernel):
+    """k(x, y) = value, on inputs of any type; ``k + 1.0`` is ``k + Constant(1.0)``."""
+
+    def __init__(self, value: float = 1.0):
+        self.value = value
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.value >= 0
+
+    def prepare(self, X: Any, like: Count | None = None) -> Count:
+        checks.real(self.value, "value")
+        shape: tuple = getattr(X, "shape", ())
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        return Count(np.empty(checks.number_of(X), bool), np.dtype(dtype), shape[1] if len(shape) == 2 else None)
+
+    def fill(self, A: Count, B: Count, tile: np.ndarray) -> None:
+        tile[...] = self.value
+
+    def diagonal(self, A: Count) -> np.ndarray:
+        return np.full(len(A), self.value, A.dtype)
+
+    def pull(self, A: Count, B: Count, W: np.ndarray) -> Gradients:
+        return {"value": W.sum()}
+
+    def pull_input(self, A: Count, B: Count, W: np.ndarray) -> np.ndarray:
+        if A.n_columns is None:
+            return super().pull_input(A, B, W)
+        return np.zeros((len(A), A.n_columns), A.dtype)

@@ -1,0 +1,121 @@
+"""What kernels ask of their inputs and parameters, with errors that say what to do."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def number_of(X: Any) -> int:
+    """How many inputs X holds: rows of an array, a sparse matrix or a data frame, or items of a list."""
+    if isinstance(X, str | bytes | dict):
+        raise TypeError(f"X is a single {type(X).__name__}; pass a list of inputs, an array or a data frame.")
+    n = X.shape[0] if getattr(X, "shape", ()) else len(X)
+    if n == 0:
+        raise ValueError("X is empty; a kernel needs at least one input.")
+    return n
+
+
+def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
+    """X as a float32 or float64 array or CSR matrix with finite entries.
+
+    It is as wide as ``like`` and of the same kind and type. ``kernel`` (or its name) is who asks, for the errors.
+    """
+    name = kernel if isinstance(kernel, str) else type(kernel).__name__
+    number_of(X)
+    X = sparse.csr_array(X) if sparse.issparse(X) else _to_array(X, name)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if X.shape[1] == 0:
+        raise ValueError(f"X has no columns; {name} needs at least one.")
+    finite(X.data if sparse.issparse(X) else X, "X")
+    if like is None:
+        return X
+    if X.shape[1] != like.shape[1]:
+        raise ValueError(
+            f"X has {X.shape[1]} columns where the other inputs of {name} have {like.shape[1]}; "
+            "pass the same columns to both."
+        )
+    if sparse.issparse(like):
+        return sparse.csr_array(X, dtype=like.dtype)
+    return (X.toarray() if sparse.issparse(X) else X).astype(like.dtype, copy=False)
+
+
+def _to_array(X: Any, name: str) -> np.ndarray:
+    try:
+        X = np.asarray(X)
+    except ValueError:
+        raise ValueError(
+            f"The rows of X have unequal lengths; {name} needs one number per column in each row."
+        ) from None
+    if X.dtype.kind == "O":
+        try:
+            X = X.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(_not_numbers(name, "objects")) from None
+    if X.dtype.kind not in "biuf":
+        raise TypeError(_not_numbers(name, "strings" if X.dtype.kind in "US" else str(X.dtype)))
+    if X.ndim != 2:
+        hint = (
+            "use X.reshape(-1, 1) for one column or X.reshape(1, -1) for one row"
+            if X.ndim == 1
+            else "use two dimensions"
+        )
+        raise ValueError(f"X has {X.ndim} dimension{'s' * (X.ndim != 1)} where {name} needs rows and columns; {hint}.")
+    return X
+
+
+def _not_numbers(name: str, what: str) -> str:
+    return (
+        f"{name} needs numbers, but X holds {what}; "
+        f"pick numeric columns with On({name}(), columns) or use a kernel for such inputs."
+    )
+
+
+def finite(X: np.ndarray, name: str) -> None:
+    """Raise if an entry is NaN or infinite. The sum is looked at first, which needs no array of flags."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):
+            return
+    where = np.argwhere(~np.isfinite(X))
+    if len(where):
+        raise ValueError(
+            f"{name} has {len(where)} entries that are NaN or infinite, the first at {tuple(map(int, where[0]))}; "
+            "remove or impute them."
+        )
+
+
+def positive(value: Any, name: str) -> float:
+    """A number above zero."""
+    if not isinstance(value, Real) or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name} is {value!r}; it must be a positive number.")
+    return float(value)
+
+
+def whole(value: Any, name: str, least: int = 1) -> int:
+    """A whole number, at least ``least``."""
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number, at least {least}.")
+    return int(value)
+
+
+def real(value: Any, name: str) -> float:
+    """A finite number."""
+    if not isinstance(value, Real) or not np.isfinite(float(value)):
+        raise ValueError(f"{name} is {value!r}; it must be a finite number.")
+    return float(value)
+
+
+def length_scale(value: Any, n_columns: int, name: str = "length_scale") -> np.ndarray:
+    """A positive number or one per column, as an array that broadcasts against rows. None means 1."""
+    scale = np.asarray(1.0 if value is None else value, dtype=object if isinstance(value, str) else np.float64)
+    if scale.dtype == object or scale.ndim > 1 or not np.all(np.isfinite(scale)) or not np.all(scale > 0):
+        raise ValueError(f"{name} is {value!r}; it must be a positive number, or one positive number per column.")
+    if scale.ndim == 1 and len(scale) != n_columns:
+        raise ValueError(
+            f"{name} has {len(scale)} entries, but X has {n_columns} columns; give one number or one per column."
+        )
+    return scale

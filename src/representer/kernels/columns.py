@@ -1,0 +1,114 @@
+"""Kernels of some columns of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from representer.kernels import checks
+from representer.kernels.base import Gradients, Kernel
+from representer.kernels.prepared import Prepared
+
+
+@dataclass
+class Columns(Prepared):
+    """What the kernel of some columns has prepared, and how many columns the whole table has."""
+
+    inputs: Any
+    n_columns: int
+    numeric: bool
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: Any) -> Columns:
+        return Columns(self.inputs[index], self.n_columns, self.numeric)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.inputs.dtype
+
+
+class On(Kernel):
+    """k applied to some columns of a data frame (pandas, polars, or anything indexed by name) or of an array.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    columns : str, int, or list of them
+        A list gives the kernel a table; a single name gives it the column itself, as kernels of strings and sets want
+        it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from representer.kernels import On, RBF, Spectrum
+    >>> people = pd.DataFrame({"age": [30.0, 31.0], "income": [2.0, 2.0], "sequence": ["ACGT", "ACGA"]})
+    >>> k = On(RBF(), ["age", "income"]) * On(Spectrum(3), "sequence")
+    >>> k(people).round(4)
+    array([[2.    , 0.6065],
+           [0.6065, 2.    ]])
+    """
+
+    def __init__(self, kernel: Kernel, columns: Any):
+        self.kernel = kernel
+        self.columns = columns
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.kernel.definite
+
+    @property
+    def sliced(self) -> bool:  # type: ignore[override]
+        return self.kernel.sliced
+
+    def prepare(self, X: Any, like: Columns | None = None) -> Columns:
+        checks.number_of(X)
+        numeric = isinstance(X, np.ndarray) or sparse.issparse(X)
+        if isinstance(X, list | tuple):
+            raise TypeError(
+                "On needs a data frame or a two-dimensional array, but X is a list; "
+                "use pandas.DataFrame(X) or numpy.asarray(X)."
+            )
+        if numeric and X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimensions; On picks columns of a table with two.")
+        part = self._pick(X, numeric)
+        inputs = self.kernel.prepare(part, like=None if like is None else like.inputs)
+        return Columns(inputs, X.shape[1], numeric)
+
+    def _pick(self, X: Any, numeric: bool) -> Any:
+        wanted = list(self.columns) if isinstance(self.columns, list | tuple | np.ndarray) else [self.columns]
+        if numeric:
+            wrong = [c for c in wanted if not isinstance(c, int | np.integer) or not -X.shape[1] <= c < X.shape[1]]
+            if wrong:
+                raise ValueError(
+                    f"X is an array with {X.shape[1]} columns, so On cannot pick {wrong[0]!r}; "
+                    "give column numbers, or pass a data frame."
+                )
+            return X[:, wanted if isinstance(self.columns, list | tuple | np.ndarray) else self.columns]
+        wrong = [c for c in wanted if c not in list(X.columns)]
+        if wrong:
+            raise ValueError(f"X has no column {wrong[0]!r}; its columns are {', '.join(map(str, X.columns))}.")
+        return X[wanted] if isinstance(self.columns, list | tuple | np.ndarray) else list(X[self.columns])
+
+    def fill(self, A: Columns, B: Columns, tile: np.ndarray) -> None:
+        self.kernel.fill(A.inputs, B.inputs, tile)
+
+    def diagonal(self, A: Columns) -> np.ndarray:
+        return self.kernel.diagonal(A.inputs)
+
+    def pull(self, A: Columns, B: Columns, W: np.ndarray) -> Gradients:
+        return {f"kernel__{name}": value for name, value in self.kernel.pull(A.inputs, B.inputs, W).items()}
+
+    def pull_input(self, A: Columns, B: Columns, W: np.ndarray) -> np.ndarray:
+        if not A.numeric:
+            raise TypeError("The inputs are a data frame, which has no gradient; pass its numeric columns as an array.")
+        gradient = np.zeros((len(A), A.n_columns), A.dtype)
+        for column, part in zip(
+            np.atleast_1d(self.columns), self.kernel.pull_input(A.inputs, B.inputs, W).T, strict=True
+        ):
+            gradient[:, column] += part
+        return gradient

@@ -1,0 +1,262 @@
+"""Kernels of the inner product: k(x, y) = phi(s), s = sum_f x_f y_f / length_scale_f^2, and of the angle.
+
+A kernel gives phi and its derivative on a tile of s, in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from representer.kernels import checks
+from representer.kernels.base import Gradients, Kernel, add_gradients, raise_to
+from representer.kernels.prepared import SparseVectors, Vectors, directions, lay_out, scale_columns
+
+
+class DotProduct(Kernel):
+    """The family: products, gradients and sparse inputs, written once."""
+
+    length_scale: Any = None
+
+    def phi(self, s: np.ndarray) -> None:
+        """s <- phi(s), in place."""
+        raise NotImplementedError
+
+    def slope(self, s: np.ndarray) -> None:
+        """s <- phi'(s), in place."""
+        raise NotImplementedError
+
+    def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
+        """sum_ij W_ij dphi(s_ij) / dtheta for hyper-parameters other than the length scale."""
+        return {}
+
+    def check(self) -> None:
+        """Raise if a parameter other than the length scale is out of its range."""
+
+    def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
+        self.check()
+        X = checks.vectors(X, self, None if like is None else like.values)
+        return lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
+
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.products(B, tile)
+        self.phi(tile)
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        s = A.squares.copy()
+        self.phi(s)
+        return s
+
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        s = np.empty((len(A), len(B)), A.dtype)
+        A.products(B, s)
+        gradients = self.shape_gradients(s, W)
+        G = s.copy()
+        self.slope(G)
+        G *= W
+        if "length_scale" in vars(self):  # the class default None is not a hyper-parameter
+            scale = checks.length_scale(self.length_scale, A.values.shape[1])
+            total = A.cross_moments(B, G) if scale.ndim else np.vdot(G, s)
+            add_gradients(gradients, {"length_scale": -2.0 * total / scale})
+        return gradients
+
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        G = np.empty((len(A), len(B)), A.dtype)
+        A.products(B, G)
+        self.slope(G)
+        G *= W
+        return B.combine(G) / checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
+
+
+class Linear(DotProduct):
+    """k(x, y) = sum_f x_f y_f / length_scale_f^2.
+
+    Parameters
+    ----------
+    length_scale : float, array of shape (n_columns,) or None
+        None stands for 1.
+    """
+
+    def __init__(self, length_scale: Any = None):
+        self.length_scale = length_scale
+
+    def phi(self, s: np.ndarray) -> None:
+        """Leave s as it is."""
+
+    def slope(self, s: np.ndarray) -> None:
+        s[...] = 1.0
+
+
+class Polynomial(DotProduct):
+    """k(x, y) = (offset + s)^degree, s = sum_f x_f y_f / length_scale_f^2.
+
+    Parameters
+    ----------
+    degree : int
+    offset : float
+        Positive for all monomials up to the degree, zero for those of exactly this degree.
+    length_scale : float, array of shape (n_columns,) or None
+        None stands for 1.
+    """
+
+    def __init__(self, degree: int = 3, offset: float = 1.0, length_scale: Any = None):
+        self.degree = degree
+        self.offset = offset
+        self.length_scale = length_scale
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.offset >= 0
+
+    def check(self) -> None:
+        checks.whole(self.degree, "degree")
+        checks.real(self.offset, "offset")
+
+    def phi(self, s: np.ndarray) -> None:
+        s += self.offset
+        raise_to(s, self.degree)
+
+    def slope(self, s: np.ndarray) -> None:
+        s += self.offset
+        raise_to(s, self.degree - 1)
+        s *= self.degree
+
+    def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
+        values = s.copy()
+        self.slope(values)
+        return {"offset": np.vdot(W, values)}
+
+
+class Sigmoid(DotProduct):
+    """k(x, y) = tanh(scale <x, y> + offset).
+
+    It is NOT positive semidefinite and says so: ``Sigmoid().definite`` is False, and norms in its space are refused.
+
+    Parameters
+    ----------
+    scale : float
+    offset : float
+    """
+
+    definite = False
+
+    def __init__(self, scale: float = 1.0, offset: float = 0.0):
+        self.scale = scale
+        self.offset = offset
+
+    def check(self) -> None:
+        checks.real(self.scale, "scale")
+        checks.real(self.offset, "offset")
+
+    def phi(self, s: np.ndarray) -> None:
+        s *= self.scale
+        s += self.offset
+        np.tanh(s, out=s)
+
+    def slope(self, s: np.ndarray) -> None:
+        self._outer_slope(s)
+        s *= self.scale
+
+    def _outer_slope(self, s: np.ndarray) -> None:
+        self.phi(s)
+        s *= -s
+        s += 1.0
+
+    def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
+        weights = s.copy()
+        self._outer_slope(weights)
+        weights *= W
+        return {"scale": np.vdot(weights, s), "offset": weights.sum()}
+
+
+class Cosine(Kernel):
+    """k(x, y) = <x, y> / (|x| |y|), the cosine of the angle; zero where a row is zero."""
+
+    def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
+        return directions(checks.vectors(X, self, None if like is None else like.values))
+
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.products(B, tile)
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        return (A.norms > 0).astype(A.dtype)
+
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        return {}
+
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        inverse = np.divide(1.0, A.norms, out=np.zeros_like(A.norms), where=A.norms > 0)
+        along = np.einsum("ij,ij->i", W, self._tile(A, B))
+        return (B.combine(W) - A.weigh(along)) * inverse[:, None]
+
+
+class ArcCosine(Kernel):
+    r"""k(x, y) = |x|^n |y|^n J_n(theta) / pi, theta the angle between x and y.
+
+    It is the kernel of a layer of infinitely many rectified units. J_0 = pi - theta, J_1 = sin theta + (pi - theta) cos
+    theta, J_2 = 3 sin theta cos theta + (pi - theta)(1 + 2 cos^2 theta).
+
+    Parameters
+    ----------
+    order : {0, 1, 2}
+        The power n of the units: steps, ramps, or squared ramps.
+
+    References
+    ----------
+    Cho and Saul, Kernel methods for deep learning, NeurIPS 2009.
+    """
+
+    def __init__(self, order: int = 1):
+        self.order = order
+
+    def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
+        if self.order not in (0, 1, 2):
+            raise ValueError(f"order is {self.order!r}; ArcCosine has the orders 0, 1 and 2.")
+        return directions(checks.vectors(X, self, None if like is None else like.values))
+
+    def _angles(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        """tile <- theta from the chord |u - v| = 2 sin(theta / 2).
+
+        It keeps digits at small angles, where the cosine loses half of them.
+        """
+        A.squared_distances(B, tile)
+        np.sqrt(tile, out=tile)
+        tile *= 0.5
+        np.arcsin(np.minimum(tile, 1.0, out=tile), out=tile)
+        tile *= 2.0
+        tile[A.norms == 0] = np.pi / 2
+        tile[:, B.norms == 0] = np.pi / 2
+
+    def _values(self, theta: np.ndarray, size: np.ndarray, order: int) -> np.ndarray:
+        if order == 0:
+            return 1.0 - theta / np.pi
+        if order == 1:
+            return size * (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / np.pi
+        cosine = np.cos(theta)
+        return size**2 * (3.0 * np.sin(theta) * cosine + (np.pi - theta) * (1.0 + 2.0 * cosine**2)) / np.pi
+
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        self._angles(A, B, tile)
+        tile[...] = self._values(tile, np.multiply.outer(A.norms, B.norms), self.order)
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        return self._values(np.where(A.norms > 0, 0.0, np.pi / 2), A.norms**2, self.order).astype(A.dtype)
+
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        return {}
+
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        theta = np.empty((len(A), len(B)), A.dtype)
+        self._angles(A, B, theta)
+        size = np.multiply.outer(A.norms, B.norms)
+        if self.order == 0:
+            slope = np.zeros_like(theta)  # of k with respect to <x, y>; none where x and y are parallel
+            np.divide(1.0 / np.pi, size * np.sin(theta), out=slope, where=(theta > 0) & (size > 0))
+        else:
+            slope = self.order**2 * self._values(theta, size, self.order - 1)
+        slope *= W
+        # k is homogeneous of degree n in x, which gives the part along x
+        along = self.order * W * self._values(theta, size, self.order) - slope * size * np.cos(theta)
+        inverse = np.divide(1.0, A.norms, out=np.zeros_like(A.norms), where=A.norms > 0)
+        return B.combine(slope * B.norms) + A.weigh(along.sum(axis=1) * inverse)

@@ -1,0 +1,89 @@
+"""Kernels of histograms: rows of numbers that are not negative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from representer._loops import coordinates, radial
+from representer.kernels import checks
+from representer.kernels.base import Gradients, Kernel
+from representer.kernels.prepared import Vectors, scale_columns
+
+
+def _histograms(X: Any, kernel: Kernel, like: Vectors | None) -> np.ndarray:
+    X = checks.vectors(X, kernel, None if like is None else like.values)
+    X = X.toarray() if sparse.issparse(X) else X
+    if X.min() < 0:
+        raise ValueError(
+            f"X has negative entries; {type(kernel).__name__} compares histograms, whose entries are zero or positive."
+        )
+    return X
+
+
+class HistogramIntersection(Kernel):
+    """k(x, y) = sum_f min(x_f, y_f), for entries that are not negative."""
+
+    def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
+        return Vectors.of(np.ascontiguousarray(_histograms(X, self, like)))
+
+    def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
+        coordinates.minima(A.values, B.columns, tile)
+
+    def diagonal(self, A: Vectors) -> np.ndarray:
+        return A.values.sum(axis=1)
+
+    def pull(self, A: Vectors, B: Vectors, W: np.ndarray) -> Gradients:
+        return {}
+
+    def pull_input(self, A: Vectors, B: Vectors, W: np.ndarray) -> np.ndarray:
+        """1 where x_f is the smaller, 1/2 where the two are equal."""
+        smaller = (np.heaviside(np.subtract.outer(a, b).T, 0.5).T for a, b in zip(-A.columns, -B.columns, strict=True))
+        return np.stack([np.einsum("ij,ij->i", W, part) for part in smaller], axis=1).astype(A.dtype)
+
+
+class Chi2(Kernel):
+    """k(x, y) = exp(-sum_f (x_f - y_f)^2 / ((x_f + y_f) length_scale_f)), for entries >= 0, with 0 / 0 = 0.
+
+    Parameters
+    ----------
+    length_scale : float, array of shape (n_columns,) or None
+        None stands for 1 when the kernel is used by itself, and lets an estimator choose from its data.
+    """
+
+    def __init__(self, length_scale: Any = None):
+        self.length_scale = length_scale
+
+    def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
+        X = _histograms(X, self, like)
+        return Vectors.of(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
+
+    def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
+        coordinates.chi_squares(A.values, B.columns, tile)
+        radial.exponential(tile, 1.0)
+
+    def diagonal(self, A: Vectors) -> np.ndarray:
+        return np.ones(len(A), A.dtype)
+
+    def pull(self, A: Vectors, B: Vectors, W: np.ndarray) -> Gradients:
+        G = W * self._tile(A, B)
+        scale = checks.length_scale(self.length_scale, A.values.shape[1])
+        term = np.empty_like(G)
+        by_scale = np.empty(A.values.shape[1])
+        for f in range(len(by_scale)):
+            coordinates.chi_squares(A.values[:, f : f + 1], B.columns[f : f + 1], term)
+            by_scale[f] = np.vdot(G, term)
+        by_scale /= scale
+        return {"length_scale": by_scale if scale.ndim else by_scale.sum()}
+
+    def pull_input(self, A: Vectors, B: Vectors, W: np.ndarray) -> np.ndarray:
+        G = W * self._tile(A, B)
+        scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
+        slopes = []
+        for a, b in zip(A.columns, B.columns, strict=True):
+            total, difference = np.add.outer(a, b), np.subtract.outer(a, b)
+            ratio = np.divide(difference, total, out=np.zeros_like(total), where=total > 0)
+            slopes.append(np.einsum("ij,ij->i", G, ratio * (2.0 - ratio)))
+        return -np.stack(slopes, axis=1) / scale

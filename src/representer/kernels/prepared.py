@@ -1,0 +1,167 @@
+"""Inputs as kernels have laid them out.
+
+Validated once, scaled, with norms, and cut into slices without further checks.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from representer._loops import distances, products
+from representer._loops import sparse as sparse_loops
+
+FEW_COLUMNS = (
+    10  # up to here squared distances from differences beat a matrix product (measured: 0.45 against 0.7 ns at ten)
+)
+
+
+class Prepared:
+    """n inputs of a kernel. A slice, or the rows at an array of indices, is a Prepared again."""
+
+    per_row: ClassVar[tuple[str, ...]]
+    dtype: Any
+
+    def __len__(self) -> int:
+        return getattr(self, self.per_row[0]).shape[0]
+
+    def __getitem__(self, index: Any) -> Self:
+        part = copy(self)
+        part.__dict__.pop("columns", None)
+        for name in self.per_row:
+            rows = getattr(self, name)
+            part.__dict__[name] = None if rows is None else rows[index]
+        return part
+
+
+@dataclass
+class Vectors(Prepared):
+    """Rows of numbers, already divided by the length scale, and their squared norms.
+
+    Where the rows are directions (of length one), ``norms`` are the lengths that they had. ``shift`` was subtracted
+    from each row.
+    """
+
+    values: np.ndarray
+    squares: np.ndarray
+    norms: np.ndarray | None = None
+    shift: np.ndarray | None = None
+    per_row: ClassVar[tuple[str, ...]] = ("values", "squares", "norms")
+
+    @classmethod
+    def of(cls, values: np.ndarray, **more: Any) -> Self:
+        """The rows of ``values`` with their squared norms."""
+        return cls(values, np.einsum("ij,ij->i", values, values), **more)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The transposed values, C-contiguous."""
+        return np.ascontiguousarray(self.values.T)
+
+    def products(self, other: Vectors, tile: np.ndarray) -> None:
+        """tile_ij <- <x_i, y_j>."""
+        products.inner_products(self.values, other.columns, tile)
+
+    def squared_distances(self, other: Vectors, tile: np.ndarray) -> None:
+        """tile_ij <- |x_i - y_j|^2."""
+        if self.values.shape[1] <= FEW_COLUMNS:
+            distances.from_differences(self.values, other.columns, tile)
+        else:
+            distances.from_products(self.values, other.columns, self.squares, other.squares, tile)
+
+    def combine(self, W: np.ndarray) -> np.ndarray:
+        """sum_j W_ij x_j, a row for each row of W."""
+        return W @ self.values
+
+    def weigh(self, w: np.ndarray) -> np.ndarray:
+        """w_i x_i, a row each."""
+        return w[:, None] * self.values
+
+    def second_moments(self, w: np.ndarray) -> np.ndarray:
+        """sum_i w_i x_if^2 for each column f."""
+        return w @ (self.values * self.values)
+
+    def cross_moments(self, other: Vectors, W: np.ndarray) -> np.ndarray:
+        """sum_ij W_ij x_if y_jf for each column f."""
+        return np.einsum("if,if->f", self.values, other.combine(W))
+
+
+@dataclass
+class SparseVectors(Prepared):
+    """The same for rows of a CSR matrix, which is never made dense; its columns may have names, the ``vocabulary``."""
+
+    values: Any
+    squares: np.ndarray
+    norms: np.ndarray | None = None
+    vocabulary: Any = None
+    per_row: ClassVar[tuple[str, ...]] = ("values", "squares", "norms")
+
+    @classmethod
+    def of(cls, values: Any, **more: Any) -> Self:
+        """The rows of a CSR matrix with their squared norms."""
+        values = sparse.csr_array(values)
+        values.sum_duplicates()
+        return cls(values, np.asarray(values.multiply(values).sum(axis=1)).ravel(), **more)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.values.data, self.values.indices, self.values.indptr
+
+    def products(self, other: SparseVectors, tile: np.ndarray) -> None:
+        scratch = np.zeros(self.values.shape[1], tile.dtype)
+        sparse_loops.products(*self._arrays, *other._arrays, scratch, tile)
+
+    def squared_distances(self, other: SparseVectors, tile: np.ndarray) -> None:
+        self.products(other, tile)
+        sparse_loops.squared_distances(*self._arrays, *other._arrays, self.squares, other.squares, tile)
+
+    def combine(self, W: np.ndarray) -> np.ndarray:
+        return W @ self.values
+
+    def weigh(self, w: np.ndarray) -> np.ndarray:
+        return self.values.multiply(w[:, None]).toarray()
+
+    def second_moments(self, w: np.ndarray) -> np.ndarray:
+        return w @ self.values.multiply(self.values)
+
+    def cross_moments(self, other: SparseVectors, W: np.ndarray) -> np.ndarray:
+        return np.asarray(self.values.multiply(other.combine(W)).sum(axis=0)).ravel()
+
+
+def lay_out(values: Any, **more: Any) -> Vectors | SparseVectors:
+    """Dense or sparse rows with their norms."""
+    return (
+        SparseVectors.of(values, **more)
+        if sparse.issparse(values)
+        else Vectors.of(np.ascontiguousarray(values), **more)
+    )
+
+
+def scale_columns(X: Any, scale: np.ndarray) -> Any:
+    """X / scale in X's own dtype; sparse stays sparse."""
+    if sparse.issparse(X):
+        return sparse.csr_array(X.multiply(1.0 / scale), dtype=X.dtype)
+    return X / scale.astype(X.dtype)
+
+
+def directions(X: Any) -> Vectors | SparseVectors:
+    """The rows divided by their lengths, which are kept as ``norms``; a row of zeros stays one."""
+    norms = np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    scaled = (
+        sparse.csr_array(X.multiply(inverse[:, None]), dtype=X.dtype) if sparse.issparse(X) else X * inverse[:, None]
+    )
+    return lay_out(scaled, norms=norms)

@@ -1,0 +1,320 @@
+"""Stationary kernels: k(x, y) = phi(s), s = sum_f (x_f - y_f)^2 / length_scale_f^2.
+
+A kernel gives phi and its derivative on a tile of s, in place; a new one is about ten lines. Laplacian and Periodic use
+other distances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse, special
+
+from representer._loops import coordinates, radial
+from representer.kernels import checks
+from representer.kernels.base import Gradients, Kernel, add_gradients
+from representer.kernels.prepared import FEW_COLUMNS, SparseVectors, Vectors, lay_out, scale_columns
+
+
+class Stationary(Kernel):
+    """The family: distances, gradients and sparse inputs, written once."""
+
+    length_scale: Any
+
+    def phi(self, s: np.ndarray) -> None:
+        """s <- phi(s), in place, with phi(0) = 1."""
+        raise NotImplementedError
+
+    def slope(self, s: np.ndarray) -> None:
+        """s <- phi'(s), in place; anything finite where phi has no derivative."""
+        raise NotImplementedError
+
+    def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
+        """sum_ij W_ij dphi(s_ij) / dtheta for hyper-parameters other than the length scale."""
+        return {}
+
+    def check(self) -> None:
+        """Raise if a parameter other than the length scale is out of its range."""
+
+    def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
+        self.check()
+        X = checks.vectors(X, self, None if like is None else like.values)
+        scale = checks.length_scale(self.length_scale, X.shape[1])
+        if sparse.issparse(X) or X.shape[1] <= FEW_COLUMNS:
+            return lay_out(scale_columns(X, scale))
+        # Distances from products lose digits when the norms are large against them, so the mean is taken off; both
+        # sides the same.
+        shift = X.mean(axis=0, dtype=np.float64).astype(X.dtype) if like is None else like.shift
+        return Vectors.of(scale_columns(X - shift, scale), shift=shift)
+
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.squared_distances(B, tile)
+        self.phi(tile)
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        return np.ones(len(A), A.dtype)
+
+    def _slopes(self, A: Any, B: Any, W: np.ndarray) -> tuple[np.ndarray, Gradients, float]:
+        """G = W phi'(s), the gradients of phi's own parameters, and sum_ij G_ij s_ij."""
+        s = np.empty((len(A), len(B)), A.dtype)
+        A.squared_distances(B, s)
+        gradients = self.shape_gradients(s, W)
+        G = s.copy()
+        self.slope(G)
+        G *= W
+        return G, gradients, float(np.vdot(G, s))
+
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        G, gradients, total = self._slopes(A, B, W)
+        scale = checks.length_scale(self.length_scale, A.values.shape[1])
+        if scale.ndim:
+            total = A.second_moments(G.sum(axis=1)) + B.second_moments(G.sum(axis=0)) - 2.0 * A.cross_moments(B, G)
+        return add_gradients(gradients, {"length_scale": -2.0 * total / scale})
+
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        G = self._slopes(A, B, W)[0]
+        scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
+        return 2.0 * (A.weigh(G.sum(axis=1)) - B.combine(G)) / scale
+
+
+class RBF(Stationary):
+    r"""k(x, y) = exp(-|x - y|^2 / (2 length_scale^2)), the Gaussian kernel.
+
+    Parameters
+    ----------
+    length_scale : float, array of shape (n_columns,) or None
+        One number, or one per column. None stands for 1 when the kernel is used by itself, and lets an estimator choose
+        from its data.
+
+    Examples
+    --------
+    >>> from representer.kernels import RBF
+    >>> RBF(length_scale=2.0)([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    def __init__(self, length_scale: Any = None):
+        self.length_scale = length_scale
+
+    def phi(self, s: np.ndarray) -> None:
+        radial.exponential(s, 0.5)
+
+    def slope(self, s: np.ndarray) -> None:
+        radial.exponential(s, 0.5)
+        s *= -0.5
+
+
+class Matern(Stationary):
+    r"""k(x, y) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r), r = sqrt(2 nu) |x - y| / length_scale.
+
+    For nu = 1/2, 3/2, 5/2 these are exp(-r), (1 + r) exp(-r) and (1 + r + r^2 / 3) exp(-r); nu = inf is the RBF kernel.
+    Functions of its space have about nu derivatives.
+
+    Parameters
+    ----------
+    length_scale : float, array of shape (n_columns,) or None
+    nu : float
+        Smoothness. It is not a hyper-parameter with a gradient.
+    """
+
+    def __init__(self, length_scale: Any = None, nu: float = 1.5):
+        self.length_scale = length_scale
+        self.nu = nu
+
+    def check(self) -> None:
+        if self.nu != np.inf:
+            checks.positive(self.nu, "nu")
+
+    def phi(self, s: np.ndarray) -> None:
+        if self.nu == 0.5:
+            radial.matern12(s)
+        elif self.nu == 1.5:
+            radial.matern32(s)
+        elif self.nu == 2.5:
+            radial.matern52(s)
+        elif self.nu == np.inf:
+            radial.exponential(s, 0.5)
+        else:
+            r = np.sqrt(2.0 * self.nu * s, dtype=np.float64)
+            s[...] = np.where(r > 0, self._bessel(r, self.nu), 1.0)
+
+    def slope(self, s: np.ndarray) -> None:
+        if self.nu == np.inf:
+            radial.exponential(s, 0.5)
+            s *= -0.5
+            return
+        r = np.sqrt(2.0 * self.nu * s)
+        if self.nu == 0.5:
+            radial.matern12(s)
+            np.divide(s, -2.0 * r, out=s, where=r > 0)
+            s[r == 0] = 0.0
+        elif self.nu == 1.5:
+            radial.matern12(np.multiply(s, 3.0, out=s))
+            s *= -1.5
+        elif self.nu == 2.5:
+            radial.matern12(np.multiply(s, 5.0, out=s))
+            s *= -(5.0 / 6.0) * (1.0 + r)
+        else:
+            # (r^nu K_nu)' = -r^nu K_(nu-1) and ds = r dr / nu
+            at_zero = -0.5 * self.nu / (self.nu - 1.0) if self.nu > 1 else 0.0
+            s[...] = np.where(r > 0, -self.nu * self._bessel(r, self.nu - 1.0, power=self.nu - 1.0), at_zero)
+
+    def _bessel(self, r: np.ndarray, order: float, power: float | None = None) -> np.ndarray:
+        """2^(1 - nu) / Gamma(nu) r^power K_order(r), by default the kernel itself with its limit 1 at zero."""
+        r = np.maximum(r, np.finfo(np.float64).tiny ** 0.25, dtype=np.float64)
+        logarithm = (
+            np.log(2.0) * (1.0 - self.nu)
+            - special.gammaln(self.nu)
+            + (order if power is None else power) * np.log(r)
+            - r
+        )
+        return np.exp(logarithm) * special.kve(order, r)
+
+
+class RationalQuadratic(Stationary):
+    r"""k(x, y) = (1 + |x - y|^2 / (2 mixture length_scale^2))^(-mixture), a mixture of RBF kernels.
+
+    Parameters
+    ----------
+    length_scale : float, array of shape (n_columns,) or None
+    mixture : float
+        Small for a wide mixture of length scales; at infinity it is the RBF kernel.
+    """
+
+    def __init__(self, length_scale: Any = None, mixture: float = 1.0):
+        self.length_scale = length_scale
+        self.mixture = mixture
+
+    def check(self) -> None:
+        checks.positive(self.mixture, "mixture")
+
+    def _power(self, s: np.ndarray, exponent: float) -> None:
+        """s <- (1 + s / (2 mixture))^(-exponent)."""
+        s *= 0.5 / self.mixture
+        np.log1p(s, out=s)
+        radial.exponential(s, exponent)
+
+    def phi(self, s: np.ndarray) -> None:
+        self._power(s, self.mixture)
+
+    def slope(self, s: np.ndarray) -> None:
+        self._power(s, self.mixture + 1.0)
+        s *= -0.5
+
+    def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
+        t = s / (2.0 * self.mixture)
+        derivative = t / (1.0 + t) - np.log1p(t)
+        values = s.copy()
+        self.phi(values)
+        values *= derivative
+        return {"mixture": np.vdot(W, values)}
+
+
+@dataclass
+class Angles(Vectors):
+    """Columns wrapped around circles: the points (cos, sin) / length_scale, and the angles themselves."""
+
+    angles: Any = None
+    per_row: ClassVar[tuple[str, ...]] = ("values", "squares", "angles")
+
+
+class Periodic(Stationary):
+    r"""k(x, y) = exp(-2 sum_f sin^2(pi (x_f - y_f) / period_f) / length_scale_f^2).
+
+    It is the RBF kernel of the points (cos, sin) 2 pi x / period, so it is positive definite for any number of columns.
+
+    Parameters
+    ----------
+    length_scale : float, array of shape (n_columns,) or None
+    period : float or array of shape (n_columns,)
+    """
+
+    def __init__(self, length_scale: Any = None, period: Any = 1.0):
+        self.length_scale = length_scale
+        self.period = period
+
+    phi = RBF.phi
+    slope = RBF.slope
+
+    def prepare(self, X: Any, like: Any = None) -> Angles:
+        X = checks.vectors(X, self, None if like is None else like.angles)
+        if sparse.issparse(X):
+            raise TypeError("Periodic does not take sparse input, because zeros do not stay zero; pass X.toarray().")
+        scale = checks.length_scale(self.length_scale, X.shape[1])
+        period = checks.length_scale(self.period, X.shape[1], "period")
+        # whole turns are taken off in float64, so that many periods away from zero no digits are lost
+        angles = (2.0 * np.pi * np.remainder(X.astype(np.float64) / period, 1.0)).astype(X.dtype)
+        points = np.concatenate([np.cos(angles) / scale, np.sin(angles) / scale], axis=1).astype(X.dtype)
+        turns = (2.0 * np.pi * X / period).astype(X.dtype)
+        return Angles.of(points, angles=turns)
+
+    def _along(self, A: Angles, pulls: np.ndarray) -> np.ndarray:
+        """The gradient with respect to points (cos, sin), turned into one with respect to angles."""
+        cosines, sines = np.split(A.values, 2, axis=1)
+        by_cosine, by_sine = np.split(pulls, 2, axis=1)
+        return by_sine * cosines - by_cosine * sines
+
+    def pull(self, A: Angles, B: Angles, W: np.ndarray) -> Gradients:
+        G = self._slopes(A, B, W)[0]
+        scale = checks.length_scale(self.length_scale, A.angles.shape[1])
+        period = checks.length_scale(self.period, A.angles.shape[1], "period")
+        r, c = G.sum(axis=1), G.sum(axis=0)
+        total = A.second_moments(r) + B.second_moments(c) - 2.0 * A.cross_moments(B, G)
+        by_scale = -2.0 * (total[: len(total) // 2] + total[len(total) // 2 :]) / scale
+        by_a = np.einsum("if,if->f", self._along(A, 2.0 * (A.weigh(r) - B.combine(G))), A.angles)
+        by_b = np.einsum("if,if->f", self._along(B, 2.0 * (B.weigh(c) - A.combine(G.T))), B.angles)
+        by_period = -(by_a + by_b) / period
+        return {
+            "length_scale": by_scale if scale.ndim else by_scale.sum(),
+            "period": by_period if period.ndim else by_period.sum(),
+        }
+
+    def pull_input(self, A: Angles, B: Angles, W: np.ndarray) -> np.ndarray:
+        G = self._slopes(A, B, W)[0]
+        period = checks.length_scale(self.period, A.angles.shape[1], "period").astype(A.dtype)
+        return self._along(A, 2.0 * (A.weigh(G.sum(axis=1)) - B.combine(G))) * (2.0 * np.pi) / period
+
+
+class Laplacian(Kernel):
+    r"""k(x, y) = exp(-sum_f |x_f - y_f| / length_scale_f), with the sum of absolute differences as the distance.
+
+    Matern(nu=0.5) is the same with the Euclidean distance.
+
+    Parameters
+    ----------
+    length_scale : float, array of shape (n_columns,) or None
+    """
+
+    def __init__(self, length_scale: Any = None):
+        self.length_scale = length_scale
+
+    def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
+        X = checks.vectors(X, self, None if like is None else like.values)
+        X = X.toarray() if sparse.issparse(X) else X
+        return Vectors.of(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
+
+    def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
+        coordinates.absolute_differences(A.values, B.columns, tile)
+        radial.exponential(tile, 1.0)
+
+    def diagonal(self, A: Vectors) -> np.ndarray:
+        return np.ones(len(A), A.dtype)
+
+    def pull(self, A: Vectors, B: Vectors, W: np.ndarray) -> Gradients:
+        G = W * self._tile(A, B)
+        scale = checks.length_scale(self.length_scale, A.values.shape[1])
+        sums = [np.vdot(G, np.abs(np.subtract.outer(a, b))) for a, b in zip(A.columns, B.columns, strict=True)]
+        by_scale = np.array(sums) / scale
+        return {"length_scale": by_scale if scale.ndim else by_scale.sum()}
+
+    def pull_input(self, A: Vectors, B: Vectors, W: np.ndarray) -> np.ndarray:
+        G = W * self._tile(A, B)
+        scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
+        signs = [
+            np.einsum("ij,ij->i", G, np.sign(np.subtract.outer(a, b)))
+            for a, b in zip(A.columns, B.columns, strict=True)
+        ]
+        return -np.stack(signs, axis=1) / scale
