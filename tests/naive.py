@@ -8,6 +8,7 @@ from itertools import combinations
 
 import mpmath
 import numpy as np
+from scipy import sparse
 
 STEP = 1e-30
 
@@ -55,7 +56,7 @@ def bessel(r, nu):
     """2^(1 - nu) / Gamma(nu) r^nu K_nu(r), with so many digits that a complex step is not lost among them."""
     if r == 0:
         return 1.0 + 0.0 * r
-    with mpmath.workdps(80):
+    with mpmath.workdps(50):
         z = mpmath.mpmathify(complex(r) if np.iscomplexobj(r) else float(r))
         value = mpmath.mpf(2) ** (1 - nu) / mpmath.gamma(nu) * z**nu * mpmath.besselk(nu, z)
         return complex(value) if np.iscomplexobj(r) else float(value)
@@ -262,3 +263,64 @@ def input_gradient(kernel, X, Y, W):
             for x, w in zip(X, W, strict=True)
         ]
     )
+
+
+# ---- checks that many files share ----
+
+HYPER_PARAMETERS = {
+    "length_scale",
+    "mixture",
+    "period",
+    "offset",
+    "scale",
+    "hurst",
+    "factor",
+    "value",
+    "coefficients",
+}
+
+
+def close(actual, expected, rtol):
+    """Equal up to rtol of each entry, and a hundredth of that of the largest, where entries cancel."""
+    expected = np.asarray(expected)
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=0.01 * rtol * np.abs(expected).max(initial=0.0))
+
+
+def check_formulas(kernel, X, Y, low_dtype=np.float32):
+    """Values in float64 and float32 (which come in low_dtype), and both gradients, equal those of the textbook."""
+    W = np.random.default_rng(5).normal(size=(len(X), len(Y)))
+    close(kernel(X, Y), matrix(kernel, X, Y), 1e-12)
+    close(kernel(X), matrix(kernel, X), 1e-12)
+
+    X32, Y32 = X.astype(np.float32), Y.astype(np.float32)
+    low = kernel(X32, Y32)
+    assert low.dtype == kernel.diag(X32).dtype == low_dtype
+    size = np.abs(low).max()
+    np.testing.assert_allclose(low, matrix(kernel, X32.astype(float), Y32.astype(float)), rtol=1e-5, atol=1e-5 * size)
+
+    gradients = kernel.contract(X, W, Y)
+    wanted = {name for name in kernel.get_params() if name.split("__")[-1] in HYPER_PARAMETERS}
+    assert gradients.keys() == wanted
+    for name, expected in contract(kernel, X, W, Y).items():
+        close(gradients[name], expected, 1e-10)
+    close(kernel.input_gradient(X, Y, W), input_gradient(kernel, X, Y, W), 1e-10)
+
+
+def check_sparse(kernel, X, Y, low_dtype=np.float32):
+    """Sparse rows of both kinds give the values and gradients of dense ones."""
+    W = np.random.default_rng(6).normal(size=(len(X), len(Y)))
+    for kind in (sparse.csr_matrix, sparse.csr_array):
+        thin, other = kind(X), kind(Y)
+        close(kernel(thin), kernel(X), 1e-12)
+        close(kernel(thin, other), kernel(X, Y), 1e-12)
+        close(kernel(thin, Y), kernel(X, Y), 1e-12)
+        close(kernel(X, other), kernel(X, Y), 1e-12)
+        close(kernel.diag(thin), kernel.diag(X), 1e-12)
+        dense_gradients, gradients = kernel.contract(X, W, Y), kernel.contract(thin, W, other)
+        assert gradients.keys() == dense_gradients.keys()
+        for name, gradient in gradients.items():
+            close(gradient, dense_gradients[name], 1e-10)
+        close(kernel.input_gradient(thin, other, W), kernel.input_gradient(X, Y, W), 1e-10)
+    low = kernel(sparse.csr_array(X.astype(np.float32)))
+    assert low.dtype == low_dtype
+    np.testing.assert_allclose(low, kernel(X), rtol=1e-5, atol=1e-5)

@@ -1,8 +1,19 @@
 """Kernel methods from one theorem: kernels, Gram operators, and functions in reproducing-kernel Hilbert spaces."""
 
 from representer import kernels, psd
+from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.functions import Function, project
 from representer.gram import Gram
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Function", "Gram", "kernels", "project", "psd"]
+__all__ = [
+    "Function",
+    "GaussianProcessRegressor",
+    "Gram",
+    "KernelRidge",
+    "KernelRidgeClassifier",
+    "kernels",
+    "project",
+    "psd",
+]

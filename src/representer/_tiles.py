@@ -60,34 +60,28 @@ def walk(
     if threads == 1 or len(tiles) < 4:  # starting threads takes as long as a tile or two
         yield from map(visit, parts)
         return
-    with _one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         yield from pool.map(visit, parts)
 
 
-_lock = threading.Lock()
-_users = 0
-_limit: Any = None
-_controller: ThreadpoolController | None = None
+_controller = lru_cache(maxsize=1)(ThreadpoolController)
+_limited = threading.Lock()
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """BLAS uses one thread while any walk is going on; the last one to leave restores the setting that it found."""
-    global _users, _limit, _controller
-    with _lock:
-        if _controller is None:
-            _controller = ThreadpoolController()
-        if _users == 0:
-            _limit = _controller.limit(limits=1, user_api="blas")
-            _limit.__enter__()
-        _users += 1
-    try:
+def one_blas_thread() -> Iterator[None]:
+    """BLAS uses one thread during a walk. Of walks at the same time the first one sets this.
+
+    And restores it as it ends.
+    """
+    if not _limited.acquire(blocking=False):
         yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
     finally:
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                _limit.__exit__(None, None, None)
+        _limited.release()
 
 
 def buffer(dtype: np.dtype) -> Callable[[Tile], np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from numbers import Real
 from typing import Any
 
@@ -58,6 +59,7 @@ class Function:
             )
         checks.finite(self.coef, "coef")
         self.constant = np.asarray(constant, np.float64)[()]
+        checks.finite(np.asarray(self.constant), "constant")
         if np.shape(self.constant) not in ((), self.coef.shape[1:]):
             raise ValueError(
                 f"constant has shape {np.shape(self.constant)}, but there are {self.coef.shape[1:] or 1} outputs; "
@@ -167,12 +169,14 @@ def concatenate(X: Any, Y: Any) -> Any:
         return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Y)], format="csr")
     if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
         return np.concatenate([X, Y])
-    if hasattr(X, "columns") and hasattr(Y, "columns"):
-        return (
-            X.vstack(Y)
-            if hasattr(X, "vstack")
-            else X.iloc[np.arange(len(X))].__class__(np.concatenate([X, Y]), columns=X.columns)
+    frames = hasattr(X, "columns"), hasattr(Y, "columns")
+    if frames[0] != frames[1]:
+        raise TypeError(
+            f"The functions have inputs of types {type(X).__name__} and {type(Y).__name__}; convert one of them."
         )
+    if all(frames):
+        library = import_module(type(X).__module__.split(".")[0])  # pandas and polars both have a concat
+        return library.concat([X, Y[list(X.columns)]])
     return [*X, *Y]
 
 
@@ -183,9 +187,9 @@ def project(f: Function, X: Any) -> Function:
     zero to rounding. The constant of f is kept.
     """
     require_definite(f.kernel, "a projection")
-    K = f.kernel(X).astype(np.float64)
+    K = f.kernel(X)
     values = f(X).astype(np.float64) - f.constant
-    eigenvalues, vectors = linalg.eigh(K)
-    keep = eigenvalues > len(K) * np.finfo(np.float64).eps * max(eigenvalues[-1], 0.0)
+    eigenvalues, vectors = linalg.eigh(K.astype(np.float64))
+    keep = eigenvalues > len(K) * np.finfo(K.dtype).eps * max(eigenvalues[-1], 0.0)
     coef = vectors[:, keep] @ ((vectors[:, keep].T @ values).T / eigenvalues[keep]).T
     return Function(f.kernel, X, coef, f.constant)

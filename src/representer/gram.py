@@ -12,7 +12,7 @@ import numpy as np
 from representer import _tiles
 from representer._loops import products
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, add_gradients
+from representer.kernels.base import Gradients, Kernel, add_gradients, same_precision
 
 
 class Gram:
@@ -52,8 +52,9 @@ class Gram:
                 f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
             )
         self.kernel = kernel
-        self.threads = threads
-        self.memory = _machine_memory() if memory is None else checks.whole(memory, "memory")
+        self.threads = None if threads is None else checks.whole(threads, "threads")
+        self.memory = machine_memory() if memory is None else checks.whole(memory, "memory")
+        X, Y = (X, None) if Y is None else same_precision(X, Y)
         self._columns = _Inputs(kernel, X if Y is None else Y, None, self.memory)
         self._rows = self._columns if Y is None else _Inputs(kernel, X, self._columns.like, self.memory)
         self._transposed = False
@@ -65,7 +66,7 @@ class Gram:
         """The Gram matrix of inputs that the kernel has prepared already."""
         self = cls.__new__(cls)
         self.kernel, self.threads = kernel, threads
-        self.memory = _machine_memory() if memory is None else memory
+        self.memory = machine_memory() if memory is None else memory
         self._rows = _Inputs.prepared(A)
         self._columns = self._rows if B is None else _Inputs.prepared(B)
         self._transposed = False
@@ -148,7 +149,7 @@ class Gram:
 
         tiles = _tiles.pairs(len(A), len(B), _tiles.tile_shape(self.dtype), square)
         sums = 8 * (len(A) * forward + len(B) * (backward and not square)) * int(np.prod(width, dtype=int))
-        runs = max(self.threads or _tiles.default_threads(), min(_tiles.RUNS, self.memory // (8 * sums)))
+        runs = max(1, min(_tiles.RUNS, self.memory // (8 * max(sums, 1))))
         for sum_a, sum_b in _tiles.walk(tiles, visit, threads=self.threads, runs=runs):
             if forward:
                 out[a] += sum_a
@@ -165,24 +166,26 @@ class Gram:
         sums = K @ np.ones(K.shape[1])
         return sums.sum() if axis is None else sums
 
-    def contract(self, W: Any) -> Gradients:
+    def contract(self, W: Any, *, lower: bool = False) -> Gradients:
         """sum_ij W_ij dk(x_i, y_j) / dtheta for each hyper-parameter, by name.
 
         W is an array of K's shape, or a pair (U, V) of thin factors with W = U V'. Only tiles of W and of derivatives
-        are made.
+        are made. With ``lower`` W is symmetric and only its lower triangle is read, as LAPACK leaves it.
         """
+        if lower and not self.symmetric:
+            raise ValueError("lower=True means a symmetric W, but this matrix pairs two different sets of inputs.")
         weights = self._weights(W)
         total: Gradients = {}
         for a, b in self._chunk_pairs():
             A, B = self._rows.chunk(a), self._columns.chunk(b)
             square = self.symmetric and a == b
-            visit = self._contraction(A, B, a.start, b.start, square, weights)
+            visit = self._contraction(A, B, a.start, b.start, weights, lower)
             tiles = _tiles.pairs(len(A), len(B), _tiles.tile_shape(self.dtype), square)
             for part in _tiles.walk(tiles, visit, threads=self.threads):
                 add_gradients(total, part)
         return total
 
-    def _contraction(self, A: Any, B: Any, first_row: int, first_column: int, square: bool, weights: Any) -> Any:
+    def _contraction(self, A: Any, B: Any, first_row: int, first_column: int, weights: Any, lower: bool) -> Any:
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
 
         def visit(run: list[_tiles.Tile]) -> Gradients:
@@ -190,10 +193,12 @@ class Gram:
             for rows, columns in run:
                 i = slice(rows.start + first_row, rows.stop + first_row)
                 j = slice(columns.start + first_column, columns.stop + first_column)
-                W = weights(i, j)
-                if self.symmetric and i != j:
-                    W = W + weights(j, i).T
-                add_gradients(total, self.kernel.pull(part_a(rows), part_b(columns), W.astype(self.dtype, copy=False)))
+                W = weights(i, j).astype(self.dtype, copy=False)
+                if lower:
+                    W = 2.0 * W if i != j else np.tril(W) + np.tril(W, -1).T
+                elif self.symmetric and i != j:
+                    W = W + weights(j, i).T.astype(self.dtype, copy=False)
+                add_gradients(total, self.kernel.pull(part_a(rows), part_b(columns), W))
             return total
 
         return visit
@@ -202,6 +207,8 @@ class Gram:
         """W as a function of (rows, columns) of the matrix as it was built, before any transposition."""
         factors = W if isinstance(W, tuple) else (W,)
         arrays = [np.asarray(factor) for factor in factors]
+        if any(array.dtype.kind not in "biuf" for array in arrays):
+            raise TypeError(f"W holds {arrays[0].dtype}; a contraction needs real numbers.")
         shapes = tuple(array.shape for array in arrays)
         n, m = self.shape
         low_rank = len(arrays) == 2 and all(array.ndim == 2 for array in arrays) and shapes[0][1] == shapes[1][1]
@@ -288,7 +295,10 @@ class _Inputs:
         first = kernel.prepare(X[self.chunks[0]], like=like)
         self.like = first[:1] if like is None else like
         for chunk in self.chunks[1:]:  # bad values in the last rows are found now and not after an hour
-            kernel.prepare(X[chunk], like=self.like)
+            try:
+                kernel.prepare(X[chunk], like=self.like)
+            except ValueError as error:
+                raise ValueError(f"In the rows of X from {chunk.start} on (counted from there): {error}") from None
 
     @classmethod
     def prepared(cls, inputs: Any) -> _Inputs:
@@ -310,7 +320,7 @@ class _Inputs:
         return self._whole[index] if self._whole is not None else self._kernel.prepare(self._X[index], like=self.like)
 
 
-def _machine_memory() -> int:
+def machine_memory() -> int:
     """The machine's memory in bytes, or 16 GB where the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

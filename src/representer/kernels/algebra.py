@@ -100,6 +100,13 @@ class Normalized(Kernel):
     def sliced(self) -> bool:  # type: ignore[override]
         return self.kernel.sliced
 
+    @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return self.kernel.on_vectors
+
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        return Normalized(self.kernel.fitted_to(X, weights))
+
     def prepare(self, X: Any, like: WithDiagonal | None = None) -> WithDiagonal:
         inputs = self.kernel.prepare(X, like=None if like is None else like.inputs)
         diagonal = self.kernel.diagonal(inputs)
@@ -163,6 +170,13 @@ class Pairwise(Kernel):
     @property
     def sliced(self) -> bool:  # type: ignore[override]
         return self.kernel.sliced
+
+    @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return self.kernel.on_vectors
+
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        return Pairwise(self.kernel.fitted_to(X, weights), self.Z)
 
     def prepare(self, X: Any, like: Through | None = None) -> Through:
         anchors = self.kernel.prepare(self.Z) if like is None else like.anchors

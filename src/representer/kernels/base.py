@@ -7,11 +7,13 @@ reverse mode (`pull`, `pull_input`). All the rest is written here, once for all 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from joblib import hash as joblib_hash
+from sklearn.base import BaseEstimator, clone
 
 from representer import _tiles
 from representer._loops import symmetric
@@ -22,7 +24,12 @@ Gradients = dict[str, Any]
 
 
 class Parameters(BaseEstimator):
-    """scikit-learn's parameters, printing and cloning, and equality of all parameters."""
+    """scikit-learn's parameters and cloning, equality of all parameters, and printing of those that were given."""
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        known = signature(type(self)).parameters
+        given = [(name, getattr(self, name)) for name in known]
+        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in given if not _equal(v, known[n].default))})"
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -34,9 +41,16 @@ class Parameters(BaseEstimator):
 
 
 def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, Parameters) or isinstance(b, Parameters):
-        return a == b
-    return a is b or (np.shape(a) == np.shape(b) and bool(np.all(a == b)))
+    """Equality of parameters: by value for numbers, arrays and lists of numbers, by content for inputs of any type."""
+    if a is b or isinstance(a, Parameters | str) or callable(a):
+        return a is b or a == b
+    if all(isinstance(part, Real | np.ndarray) or _is_numbers(part) for part in (a, b)):
+        return np.array_equal(a, b)
+    return joblib_hash(a) == joblib_hash(b)
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(part, Real) for part in value)
 
 
 class Kernel(Parameters):
@@ -50,6 +64,9 @@ class Kernel(Parameters):
 
     sliced: bool = True
     """Whether preparing some rows alone is the same as preparing all and taking those rows."""
+
+    on_vectors: bool = True
+    """Whether inputs are rows of numbers, as scikit-learn has them."""
 
     # ---- the user's face ----
 
@@ -94,6 +111,15 @@ class Kernel(Parameters):
         parts = [self.pull_input(A[i], B, W[i].astype(A.dtype, copy=False)) for i in _tiles.split(len(A), 256)]
         return np.concatenate(parts)
 
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        """A copy in which length scales that were not given are chosen from X.
+
+        The rule is the typical distance of an input from the mean, in the kernel's own sense of distance: the root of
+        the mean squared distance for Euclidean ones. A weight of two is the same as an input given twice. Zero becomes
+        one.
+        """
+        return clone(self)
+
     # ---- what a kernel gives ----
 
     def prepare(self, X: Any, like: Any = None) -> Any:
@@ -122,9 +148,7 @@ class Kernel(Parameters):
 
     def prepare_pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
         """X and Y prepared for each other, both in the more precise of their two dtypes."""
-        dtypes = {getattr(Z, "dtype", None) for Z in (X, Y)}
-        if dtypes == {np.dtype(np.float32), np.dtype(np.float64)}:
-            X, Y = X.astype(np.float64), Y.astype(np.float64)
+        X, Y = same_precision(X, Y)
         B = self.prepare(Y)
         return self.prepare(X, like=B), B
 
@@ -192,6 +216,14 @@ def _node(node: type, left: Any, right: Any) -> Kernel:
     return node(left, right)
 
 
+def same_precision(X: Any, Y: Any) -> tuple[Any, Any]:
+    """X and Y, a float32 one of them as float64 if the other one is not float32."""
+    single = [getattr(Z, "dtype", None) == np.float32 for Z in (X, Y)]
+    if all(single) or not any(single):
+        return X, Y
+    return (X.astype(np.float64), Y) if single[0] else (X, Y.astype(np.float64))
+
+
 def _weights(W: Any, n: int, m: int) -> np.ndarray:
     W = np.asarray(W)
     if W.shape != (n, m):
@@ -254,6 +286,13 @@ class _Binary(Kernel):
     def prepare(self, X: Any, like: Pair | None = None) -> Pair:
         left, right = (None, None) if like is None else (like.left, like.right)
         return Pair(self.left.prepare(X, like=left), self.right.prepare(X, like=right))
+
+    @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return self.left.on_vectors and self.right.on_vectors
+
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        return type(self)(self.left.fitted_to(X, weights), self.right.fitted_to(X, weights))
 
     def _fill_left(self, A: Pair, B: Pair, tile: np.ndarray) -> np.ndarray:
         """The left values into the tile, and the right values in a new array."""
@@ -334,6 +373,13 @@ class Unary(Kernel):
     def sliced(self) -> bool:  # type: ignore[override]
         return self.kernel.sliced
 
+    @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return self.kernel.on_vectors
+
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        return clone(self).set_params(kernel=self.kernel.fitted_to(X, weights))
+
     def outer(self, values: np.ndarray) -> None:
         """k <- g(k), in place."""
         raise NotImplementedError
@@ -358,7 +404,7 @@ class Unary(Kernel):
         self.outer(tile)
 
     def diagonal(self, A: Any) -> np.ndarray:
-        values = self.kernel.diagonal(A)
+        values = self.kernel.diagonal(A).copy()  # a child may hand out what it has stored
         self.outer(values)
         return values
 

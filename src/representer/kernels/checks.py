@@ -13,6 +13,8 @@ def number_of(X: Any) -> int:
     """How many inputs X holds: rows of an array, a sparse matrix or a data frame, or items of a list."""
     if isinstance(X, str | bytes | dict):
         raise TypeError(f"X is a single {type(X).__name__}; pass a list of inputs, an array or a data frame.")
+    if not getattr(X, "shape", ()) and not hasattr(X, "__len__"):
+        raise TypeError(f"X is {X!r}; pass a list of inputs, an array or a data frame.")
     n = X.shape[0] if getattr(X, "shape", ()) else len(X)
     if n == 0:
         raise ValueError("X is empty; a kernel needs at least one input.")
@@ -26,12 +28,16 @@ def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
     """
     name = kernel if isinstance(kernel, str) else type(kernel).__name__
     number_of(X)
+    if np.ma.is_masked(X):
+        raise ValueError("X has masked entries; fill or remove them first.")
     X = sparse.csr_array(X) if sparse.issparse(X) else _to_array(X, name)
+    if X.dtype.kind not in "biuf":
+        raise TypeError(_not_numbers(name, "strings" if X.dtype.kind in "US" else str(X.dtype)))
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if X.shape[1] == 0:
         raise ValueError(f"X has no columns; {name} needs at least one.")
-    finite(X.data if sparse.issparse(X) else X, "X")
+    finite(X, "X")
     if like is None:
         return X
     if X.shape[1] != like.shape[1]:
@@ -75,17 +81,44 @@ def _not_numbers(name: str, what: str) -> str:
     )
 
 
-def finite(X: np.ndarray, name: str) -> None:
+def finite(X: Any, name: str) -> None:
     """Raise if an entry is NaN or infinite. The sum is looked at first, which needs no array of flags."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):
+        if np.isfinite((X.data if sparse.issparse(X) else X).sum()):
             return
-    where = np.argwhere(~np.isfinite(X))
+    if sparse.issparse(X):
+        X = X.tocoo()
+        bad = ~np.isfinite(X.data)
+        where = np.stack([X.row[bad], X.col[bad]], axis=1)
+    else:
+        where = np.argwhere(~np.isfinite(X))
     if len(where):
         raise ValueError(
             f"{name} has {len(where)} entries that are NaN or infinite, the first at {tuple(map(int, where[0]))}; "
             "remove or impute them."
         )
+
+
+def objects(X: Any, name: str) -> list:
+    """The inputs of a kernel that does not take rows of numbers, as a list."""
+    number_of(X)
+    if hasattr(X, "columns"):
+        raise TypeError(f"X is a data frame; pick the column for {name} with On({name}(...), column).")
+    return list(X)
+
+
+def items(X: Any) -> Any:
+    """Inputs for a user's function: an array where they are rows of numbers, a sparse matrix, or a list."""
+    number_of(X)
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return X
+    if hasattr(X, "columns"):
+        return np.asarray(X)
+    try:
+        rows = np.asarray(X)
+    except ValueError:
+        return list(X)
+    return rows if rows.ndim == 2 and rows.dtype.kind in "biuf" else list(X)
 
 
 def positive(value: Any, name: str) -> float:
@@ -111,8 +144,11 @@ def real(value: Any, name: str) -> float:
 
 def length_scale(value: Any, n_columns: int, name: str = "length_scale") -> np.ndarray:
     """A positive number or one per column, as an array that broadcasts against rows. None means 1."""
-    scale = np.asarray(1.0 if value is None else value, dtype=object if isinstance(value, str) else np.float64)
-    if scale.dtype == object or scale.ndim > 1 or not np.all(np.isfinite(scale)) or not np.all(scale > 0):
+    try:
+        scale = np.asarray(1.0 if value is None else value, np.float64)
+    except (TypeError, ValueError):
+        scale = np.array(np.nan)
+    if scale.ndim > 1 or not np.all(np.isfinite(scale)) or not np.all(scale > 0):
         raise ValueError(f"{name} is {value!r}; it must be a positive number, or one positive number per column.")
     if scale.ndim == 1 and len(scale) != n_columns:
         raise ValueError(

@@ -65,7 +65,19 @@ class On(Kernel):
     def sliced(self) -> bool:  # type: ignore[override]
         return self.kernel.sliced
 
+    on_vectors = False
+
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        self._check(X)
+        return On(self.kernel.fitted_to(self._pick(X), weights), self.columns)
+
     def prepare(self, X: Any, like: Columns | None = None) -> Columns:
+        numeric = self._check(X)
+        inputs = self.kernel.prepare(self._pick(X), like=None if like is None else like.inputs)
+        return Columns(inputs, X.shape[1], numeric)
+
+    def _check(self, X: Any) -> bool:
+        """Whether X is an array, after checking that it is a table."""
         checks.number_of(X)
         numeric = isinstance(X, np.ndarray) or sparse.issparse(X)
         if isinstance(X, list | tuple):
@@ -75,13 +87,11 @@ class On(Kernel):
             )
         if numeric and X.ndim != 2:
             raise ValueError(f"X has {X.ndim} dimensions; On picks columns of a table with two.")
-        part = self._pick(X, numeric)
-        inputs = self.kernel.prepare(part, like=None if like is None else like.inputs)
-        return Columns(inputs, X.shape[1], numeric)
+        return numeric
 
-    def _pick(self, X: Any, numeric: bool) -> Any:
+    def _pick(self, X: Any) -> Any:
         wanted = list(self.columns) if isinstance(self.columns, list | tuple | np.ndarray) else [self.columns]
-        if numeric:
+        if isinstance(X, np.ndarray) or sparse.issparse(X):
             wrong = [c for c in wanted if not isinstance(c, int | np.integer) or not -X.shape[1] <= c < X.shape[1]]
             if wrong:
                 raise ValueError(

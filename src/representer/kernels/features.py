@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 
 from representer.kernels import checks
@@ -53,12 +52,14 @@ class FeatureMap(Kernel):
     (30.0, 30.0)
     """
 
+    on_vectors = False
+
     def __init__(self, function: Callable):
         self.function = function
 
     def prepare(self, X: Any, like: Mapped | None = None) -> Mapped:
         n = checks.number_of(X)
-        items = X if isinstance(X, np.ndarray) or sparse.issparse(X) else list(X)
+        items = checks.items(X)
         features = self.function(items)
         if getattr(features, "ndim", 0) != 2 or features.shape[0] != n:
             raise ValueError(
@@ -114,8 +115,7 @@ class Fourier(Parameters):
 
 
 class TruncatedPowers(Parameters):
-    """phi(x) = (1, x, ..., x^degree, max(x - knot, 0)^degree for each knot): splines, for each column.
-    """
+    """phi(x) = (1, x, ..., x^degree, max(x - knot, 0)^degree for each knot): splines, for each column."""
 
     def __init__(self, knots: Any, degree: int = 3):
         self.knots = knots

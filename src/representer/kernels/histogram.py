@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from representer._loops import coordinates, radial
 from representer.kernels import checks
@@ -27,7 +28,7 @@ class HistogramIntersection(Kernel):
     """k(x, y) = sum_f min(x_f, y_f), for entries that are not negative."""
 
     def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
-        return Vectors.of(np.ascontiguousarray(_histograms(X, self, like)))
+        return Vectors.of(_histograms(X, self, like))
 
     def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
         coordinates.minima(A.values, B.columns, tile)
@@ -59,6 +60,16 @@ class Chi2(Kernel):
     def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
         X = _histograms(X, self, like)
         return Vectors.of(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
+
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        if self.length_scale is not None:
+            return clone(self)
+        A = self.prepare(X)
+        mean = np.average(A.values, axis=0, weights=weights).astype(A.dtype)
+        distances = np.empty((len(A), 1), A.dtype)
+        coordinates.chi_squares(A.values, mean[:, None], distances)
+        typical = float(np.average(distances.ravel(), weights=weights))
+        return clone(self).set_params(length_scale=typical or 1.0)
 
     def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
         coordinates.chi_squares(A.values, B.columns, tile)

@@ -131,15 +131,17 @@ class Callable(Kernel):
            [2., 3.]])
     """
 
+    on_vectors = False
+
     def __init__(self, function: Function, pairs: bool = False):
         self.function = function
         self.pairs = pairs
 
     def prepare(self, X: Any, like: Objects | None = None) -> Objects:
-        checks.number_of(X)
-        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        X = checks.items(X)
+        if getattr(X, "dtype", None) in (np.float32, np.float64):
             checks.finite(X, "X")
-        return Objects(X if isinstance(X, np.ndarray) else list(X))
+        return Objects(X)
 
     def fill(self, A: Objects, B: Objects, tile: np.ndarray) -> None:
         if self.pairs:

@@ -56,6 +56,7 @@ class Vectors(Prepared):
     @classmethod
     def of(cls, values: np.ndarray, **more: Any) -> Self:
         """The rows of ``values`` with their squared norms."""
+        values = np.ascontiguousarray(values)
         return cls(values, np.einsum("ij,ij->i", values, values), **more)
 
     @property
@@ -77,6 +78,11 @@ class Vectors(Prepared):
             distances.from_differences(self.values, other.columns, tile)
         else:
             distances.from_products(self.values, other.columns, self.squares, other.squares, tile)
+
+    def variances(self, weights: np.ndarray | None) -> np.ndarray:
+        """The variance of each column."""
+        centred = self.values - np.average(self.values, axis=0, weights=weights)
+        return np.average(centred**2, axis=0, weights=weights)
 
     def combine(self, W: np.ndarray) -> np.ndarray:
         """sum_j W_ij x_j, a row for each row of W."""
@@ -109,7 +115,9 @@ class SparseVectors(Prepared):
     def of(cls, values: Any, **more: Any) -> Self:
         """The rows of a CSR matrix with their squared norms."""
         values = sparse.csr_array(values)
-        values.sum_duplicates()
+        if not values.has_canonical_format:
+            values = values.copy()  # the user's matrix stays as it is
+            values.sum_duplicates()
         return cls(values, np.asarray(values.multiply(values).sum(axis=1)).ravel(), **more)
 
     @property
@@ -128,6 +136,11 @@ class SparseVectors(Prepared):
         self.products(other, tile)
         sparse_loops.squared_distances(*self._arrays, *other._arrays, self.squares, other.squares, tile)
 
+    def variances(self, weights: np.ndarray | None) -> np.ndarray:
+        share = np.ones(len(self)) if weights is None else weights
+        share = share / share.sum()
+        return np.maximum(share @ self.values.multiply(self.values) - (share @ self.values) ** 2, 0.0)
+
     def combine(self, W: np.ndarray) -> np.ndarray:
         return W @ self.values
 
@@ -143,11 +156,7 @@ class SparseVectors(Prepared):
 
 def lay_out(values: Any, **more: Any) -> Vectors | SparseVectors:
     """Dense or sparse rows with their norms."""
-    return (
-        SparseVectors.of(values, **more)
-        if sparse.issparse(values)
-        else Vectors.of(np.ascontiguousarray(values), **more)
-    )
+    return SparseVectors.of(values, **more) if sparse.issparse(values) else Vectors.of(values, **more)
 
 
 def scale_columns(X: Any, scale: np.ndarray) -> Any:

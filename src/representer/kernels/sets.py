@@ -16,14 +16,14 @@ class SetKernel(Kernel):
     """The family: k(A, B) from the sizes |A|, |B| and |A & B|. Subclasses turn a tile of |A & B| into values."""
 
     sliced = False
+    on_vectors = False
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         """common <- k, in place; a and b are the sizes and broadcast against it."""
         raise NotImplementedError
 
     def prepare(self, X: Any, like: SparseVectors | None = None) -> SparseVectors:
-        checks.number_of(X)
-        sets = [self._to_set(x) for x in X]
+        sets = [self._to_set(x) for x in checks.objects(X, type(self).__name__)]
         if like is None:
             items = dict.fromkeys(item for x in sets for item in x)
             vocabulary = {item: column for column, item in enumerate(items)}

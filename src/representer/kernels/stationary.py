@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse, special
+from sklearn.base import clone
 
 from representer._loops import coordinates, radial
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, add_gradients
-from representer.kernels.prepared import FEW_COLUMNS, SparseVectors, Vectors, lay_out, scale_columns
+from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_columns
 
 
 class Stationary(Kernel):
@@ -42,12 +43,15 @@ class Stationary(Kernel):
         self.check()
         X = checks.vectors(X, self, None if like is None else like.values)
         scale = checks.length_scale(self.length_scale, X.shape[1])
-        if sparse.issparse(X) or X.shape[1] <= FEW_COLUMNS:
+        if sparse.issparse(X):
             return lay_out(scale_columns(X, scale))
-        # Distances from products lose digits when the norms are large against them, so the mean is taken off; both
-        # sides the same.
-        shift = X.mean(axis=0, dtype=np.float64).astype(X.dtype) if like is None else like.shift
-        return Vectors.of(scale_columns(X - shift, scale), shift=shift)
+        return _centred(X, scale, like)
+
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        if self.length_scale is not None:
+            return clone(self)
+        typical = float(np.sqrt(self.prepare(X).variances(weights).sum()))
+        return clone(self).set_params(length_scale=typical or 1.0)
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
@@ -77,6 +81,12 @@ class Stationary(Kernel):
         G = self._slopes(A, B, W)[0]
         scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
         return 2.0 * (A.weigh(G.sum(axis=1)) - B.combine(G)) / scale
+
+
+def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
+    """Rows less their mean (on both sides the same one), so that distances far from the origin keep their digits."""
+    shift = X.mean(axis=0, dtype=np.float64).astype(X.dtype) if like is None else like.shift
+    return Vectors.of(scale_columns(X - shift, scale), shift=shift)
 
 
 class RBF(Stationary):
@@ -117,7 +127,7 @@ class Matern(Stationary):
     ----------
     length_scale : float, array of shape (n_columns,) or None
     nu : float
-        Smoothness. It is not a hyper-parameter with a gradient.
+        Smoothness: up to 100, or infinity. It is not a hyper-parameter with a gradient.
     """
 
     def __init__(self, length_scale: Any = None, nu: float = 1.5):
@@ -125,8 +135,10 @@ class Matern(Stationary):
         self.nu = nu
 
     def check(self) -> None:
-        if self.nu != np.inf:
-            checks.positive(self.nu, "nu")
+        if self.nu != np.inf and checks.positive(self.nu, "nu") > 100:
+            raise ValueError(
+                f"nu is {self.nu!r}; above 100 use nu=inf, the RBF kernel, which differs by less than 0.003."
+            )
 
     def phi(self, s: np.ndarray) -> None:
         if self.nu == 0.5:
@@ -138,8 +150,7 @@ class Matern(Stationary):
         elif self.nu == np.inf:
             radial.exponential(s, 0.5)
         else:
-            r = np.sqrt(2.0 * self.nu * s, dtype=np.float64)
-            s[...] = np.where(r > 0, self._bessel(r, self.nu), 1.0)
+            s[...] = _bessel(np.sqrt(2.0 * self.nu * s, dtype=np.float64), self.nu)
 
     def slope(self, s: np.ndarray) -> None:
         if self.nu == np.inf:
@@ -159,19 +170,26 @@ class Matern(Stationary):
             s *= -(5.0 / 6.0) * (1.0 + r)
         else:
             # (r^nu K_nu)' = -r^nu K_(nu-1) and ds = r dr / nu
-            at_zero = -0.5 * self.nu / (self.nu - 1.0) if self.nu > 1 else 0.0
-            s[...] = np.where(r > 0, -self.nu * self._bessel(r, self.nu - 1.0, power=self.nu - 1.0), at_zero)
+            s[...] = self._bessel_slope(r.astype(np.float64))
 
-    def _bessel(self, r: np.ndarray, order: float, power: float | None = None) -> np.ndarray:
-        """2^(1 - nu) / Gamma(nu) r^power K_order(r), by default the kernel itself with its limit 1 at zero."""
-        r = np.maximum(r, np.finfo(np.float64).tiny ** 0.25, dtype=np.float64)
-        logarithm = (
-            np.log(2.0) * (1.0 - self.nu)
-            - special.gammaln(self.nu)
-            + (order if power is None else power) * np.log(r)
-            - r
-        )
-        return np.exp(logarithm) * special.kve(order, r)
+    def _bessel_slope(self, r: np.ndarray) -> np.ndarray:
+        if self.nu > 1:
+            return -0.5 * self.nu / (self.nu - 1.0) * _bessel(r, self.nu - 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            constant = 2.0 ** (1.0 - self.nu) / special.gamma(self.nu)
+            slope = -self.nu * constant * r ** (self.nu - 1.0) * special.kv(1.0 - self.nu, r)
+        return np.where(r > 0, slope, 0.0)
+
+
+def _bessel(r: np.ndarray, order: float) -> np.ndarray:
+    """2^(1 - order) / Gamma(order) r^order K_order(r) for a positive order, with its limit 1 near zero."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logarithm = np.log(2.0) * (1.0 - order) - special.gammaln(order) + order * np.log(r) - r
+        bessel = special.kve(order, r)
+        near = np.ones_like(r)
+        if order > 2:  # where K overflows, r is small and two terms of the series are exact to rounding
+            near = 1.0 - r**2 / (4.0 * (order - 1.0)) + r**4 / (32.0 * (order - 1.0) * (order - 2.0))
+        return np.where(np.isfinite(bessel) & (r > 0), np.exp(logarithm + np.log(bessel)), near)
 
 
 class RationalQuadratic(Stationary):
@@ -294,7 +312,13 @@ class Laplacian(Kernel):
     def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
         X = checks.vectors(X, self, None if like is None else like.values)
         X = X.toarray() if sparse.issparse(X) else X
-        return Vectors.of(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
+        return _centred(X, checks.length_scale(self.length_scale, X.shape[1]), like)
+
+    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        if self.length_scale is not None:
+            return clone(self)
+        typical = float(np.sqrt(self.prepare(X).variances(weights)).sum())
+        return clone(self).set_params(length_scale=typical or 1.0)
 
     def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
         coordinates.absolute_differences(A.values, B.columns, tile)

@@ -30,14 +30,14 @@ class Spectrum(Kernel):
     """
 
     sliced = False
+    on_vectors = False
 
     def __init__(self, k: int = 3):
         self.k = k
 
     def prepare(self, X: Any, like: SparseVectors | None = None) -> SparseVectors:
         checks.whole(self.k, "k")
-        checks.number_of(X)
-        strings = list(X)
+        strings = checks.objects(X, "Spectrum")
         for i, x in enumerate(strings):
             if not isinstance(x, str):
                 raise TypeError(

@@ -1,0 +1,73 @@
+"""How estimators take kernels and inputs.
+
+Kernels by name, rows of numbers as scikit-learn checks them, and lists of objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+
+from representer.kernels import checks
+from representer.kernels.base import Kernel
+from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
+from representer.kernels.histogram import Chi2
+from representer.kernels.precomputed import Precomputed
+from representer.kernels.stationary import RBF, Laplacian, Matern
+
+NAMES: dict[str, type[Kernel]] = {
+    "rbf": RBF,
+    "linear": Linear,
+    "poly": Polynomial,
+    "polynomial": Polynomial,
+    "laplacian": Laplacian,
+    "matern": Matern,
+    "cosine": Cosine,
+    "sigmoid": Sigmoid,
+    "chi2": Chi2,
+    "precomputed": Precomputed,
+}
+
+
+def to_kernel(kernel: Any) -> Kernel:
+    """A kernel object from an object or a name."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str) and kernel in NAMES:
+        return NAMES[kernel]()
+    raise ValueError(
+        f"kernel is {kernel!r}; "
+        "pass a kernel object such as RBF(), wrap a function as Callable(function), or use one of "
+        f"the names {', '.join(NAMES)}."
+    )
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether inputs are Gram matrices, which cross-validation must slice on both sides."""
+    return kernel == "precomputed" or isinstance(kernel, Precomputed)
+
+
+def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool, y: Any = "no_validation") -> Any:
+    """X for the kernel: rows of numbers by scikit-learn's rules, and anything else as it is."""
+    if kernel.on_vectors:
+        return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+    checks.number_of(X)
+    return X
+
+
+def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """One weight that is not negative for each input, not all zero; None when there are none."""
+    if sample_weight is None:
+        return None
+    anchor = np.empty((checks.number_of(X), 1))
+    weights = _check_sample_weight(sample_weight, anchor, dtype=np.float64, ensure_non_negative=True)
+    if not np.any(weights > 0):
+        raise ValueError("All sample weights are zero; at least one must be positive.")
+    return weights
+
+
+def check_lengths(X: Any, y: np.ndarray) -> None:
+    """Raise if X and y have different numbers of rows."""
+    check_consistent_length(np.empty(checks.number_of(X)), y)

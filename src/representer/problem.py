@@ -1,0 +1,152 @@
+"""What is to be solved, apart from how: problems, and the results with their certificates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from representer.gram import Gram
+from representer.kernels.base import Kernel
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good a fit is, how it was found, and what it took.
+
+    The fitted f and the exact minimiser f* differ by at most ``error_bound * sqrt(k(x, x))`` at any x, up to the
+    intercept.
+    """
+
+    solver: str
+    reason: str
+    converged: bool
+    residual: float
+    """Largest relative residual |y - (K + alpha I) coef| / |y| over the targets, recomputed in float64 at the end."""
+    tolerance: float
+    error_bound: Any
+    iterations: int
+    kernel_evaluations: int
+    bytes: int
+    seconds: float
+    precision: str
+
+    def __str__(self) -> str:
+        verdict = "converged" if self.converged else "NOT converged"
+        return (
+            f"{verdict}: relative residual {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
+            f"{self.iterations} iterations and {self.seconds:.3g} s, {self.kernel_evaluations:.3g} kernel values, "
+            f"{self.bytes / 1e6:.4g} MB, {self.precision}. Chosen because {self.reason}. "
+            f"|f - f*|(x) <= {np.max(self.error_bound):.2g} sqrt(k(x, x))."
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """Coefficients of the representers, intercepts, and the certificate."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    certificate: Certificate
+
+
+@dataclass
+class RidgeProblem:
+    """minimise over f in H and b:  sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, for each column y of the targets.
+
+    With D = diag(sqrt w) and coefficients coef = D z it is the linear system (D K D + alpha I) z = D (y - b).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : inputs of the kernel
+    targets : array of shape (n, n_targets)
+    alpha : array of shape (n_targets,)
+    weights : array of shape (n,) or None
+    intercept : bool
+        Whether there is a b, or it is 0.
+    threads : int, optional
+    """
+
+    kernel: Kernel
+    X: Any
+    targets: np.ndarray
+    alpha: np.ndarray
+    weights: np.ndarray | None = None
+    intercept: bool = False
+    threads: int | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.targets)
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """The square roots of the weights, as a column."""
+        return np.ones((self.n, 1)) if self.weights is None else np.sqrt(self.weights)[:, None]
+
+    @cached_property
+    def right_sides(self) -> np.ndarray:
+        """D y for each target and, with an intercept, D 1."""
+        ones = [self.root] if self.intercept else []
+        return np.concatenate([self.root * self.targets, *ones], axis=1)
+
+    @cached_property
+    def ridges(self) -> np.ndarray:
+        """alpha for each right side; that of the intercept's is shared by all targets.
+
+        Which then need the same alpha.
+        """
+        return np.append(self.alpha, self.alpha[:1]) if self.intercept else self.alpha
+
+    @cached_property
+    def exact(self) -> Any:
+        """The inputs prepared in float64."""
+        return self.kernel.prepare(_cast(self.X, np.float64))
+
+    @cached_property
+    def fast(self) -> Any:
+        """The inputs prepared in float32 where they are numbers."""
+        return self.kernel.prepare(_cast(self.X, np.float32))
+
+    @property
+    def gram(self) -> Gram:
+        """K in float64."""
+        return Gram.of(self.kernel, self.exact, threads=self.threads)
+
+    def apply(self, Z: np.ndarray, ridges: np.ndarray, K: Any = None) -> np.ndarray:
+        """(D K D + alpha I) Z, with K in float64 unless another form of it is given."""
+        return self.root * ((self.gram if K is None else K) @ (self.root * Z)) + ridges * Z
+
+    def finish(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercepts from solutions of all right sides: b = <1, D z> / <1, D u>, u that of D 1."""
+        if not self.intercept:
+            return self.root * Z, np.zeros(len(self.alpha))
+        Z, u = Z[:, :-1], Z[:, -1:]
+        intercept = (self.root * Z).sum(axis=0) / (self.root * u).sum()
+        return self.root * (Z - u * intercept), intercept
+
+    def residuals(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`judge` of the residual r = D (y - b) - (D K D + alpha I) z, computed in float64."""
+        Z = np.divide(coef, self.root, out=np.zeros_like(coef), where=self.root > 0)
+        return self.judge(self.root * (self.targets - intercept) - self.apply(Z, self.alpha))
+
+    def judge(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Relative residual |r| / |D y| and the bound |r| / (2 sqrt(alpha)) on ||f - f*||, for each target.
+
+        The error z - z* is -M r with 0 <= M <= I / alpha, which gives the bound.
+        """
+        size, norms = np.linalg.norm(self.root * self.targets, axis=0), np.linalg.norm(r, axis=0)
+        relative = np.divide(norms, size, out=norms.copy(), where=size > 0)
+        bound = np.divide(norms, 2.0 * np.sqrt(self.alpha), out=np.full_like(norms, np.inf), where=self.alpha > 0)
+        return relative, bound
+
+
+def _cast(X: Any, dtype: Any) -> Any:
+    """Numbers in another precision; anything else as it is."""
+    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
+        return X.astype(dtype, copy=False)
+    return X

@@ -1,0 +1,1 @@
+"""Solvers: each takes a problem and returns a result with a certificate."""

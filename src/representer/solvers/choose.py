@@ -1,0 +1,53 @@
+"""Which solver, and what it will take: one readable ladder, which can be asked without solving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+DIRECT_UP_TO = 6000
+"""Rows up to which a Cholesky factorisation is faster than conjugate gradients; measured by benchmarks/ridge."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The solver that a fit will use, why, and what it takes."""
+
+    solver: str
+    reason: str
+    bytes: int
+    kernel_evaluations: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.solver}, because {self.reason}: about {self.bytes / 1e6:.4g} MB "
+            f"and {self.kernel_evaluations:.3g} kernel values."
+        )
+
+
+def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver: str = "auto") -> Plan:
+    """The solver for a ridge problem with n rows and the given alphas (one for each target, or a path to choose from).
+
+    =====================  ==========================================  ==========================================
+    solver                 when                                        takes
+    =====================  ==========================================  ==========================================
+    eigendecomposition     alpha is chosen from several                3 n^2 doubles, 10 n^3 operations
+    Cholesky               n <= 6,000, or alpha = 0                    n^2 floats, n^3 / 3 operations
+    conjugate gradients    otherwise                                   rank x n floats, some dozens of products
+    =====================  ==========================================  ==========================================
+    """
+    if path:
+        plan = Plan("eigendecomposition", "alpha is chosen from several by leave-one-out", 24 * n * n, n * (n + 1) // 2)
+    elif solver == "cholesky" or (solver == "auto" and (n <= DIRECT_UP_TO or alphas.min() == 0)):
+        why = "it was asked for" if solver != "auto" else "n is small" if n <= DIRECT_UP_TO else "alpha is 0"
+        plan = Plan("cholesky", why, (4 if n >= 1500 else 8) * n * n, n * (n + 1) // 2 * 4)
+    else:
+        why = "it was asked for" if solver != "auto" else "n is large, and it stores no n x n matrix"
+        plan = Plan("conjugate_gradient", why, 8 * min(2000, max(100, n // 12)) * n, 30 * n * n // 2)
+    if plan.bytes > memory:
+        raise MemoryError(
+            f"A fit by {plan.solver} needs {plan.bytes / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "
+            "use a single alpha with solver='conjugate_gradient', fewer rows, or a larger memory=."
+        )
+    return plan

@@ -1,0 +1,58 @@
+"""The leave-one-out error of ridge regression and its gradient, for tuning kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import lapack
+
+from representer.gram import Gram
+from representer.kernels.base import Gradients
+from representer.problem import RidgeProblem
+
+
+def loo_error(problem: RidgeProblem) -> tuple[float, Gradients, float]:
+    """Weighted mean squared leave-one-out error, its gradient by hyper-parameter, and its derivative by alpha.
+
+    With A = K + alpha W^(-1), M = A^(-1) (less the part along the intercept) and a = M y, the error of leaving i out is
+    e_i = a_i / M_ii. From dM = -M dA M the gradient is <V, dA> with V = M diag(d) M - (M c) a',
+    c_i = 2 w_i e_i / M_ii and d_i = c_i a_i / M_ii. One alpha for all targets, and positive weights.
+    """
+    weights = np.ones(problem.n) if problem.weights is None else problem.weights
+    alpha = float(problem.alpha[0])
+    M = problem.kernel.block(problem.exact, threads=problem.threads).astype(np.float64, copy=False)
+    M.ravel()[:: len(M) + 1] += alpha / weights
+    M = _inverse(M)
+    if problem.intercept:
+        u = M.sum(axis=1)
+        M -= np.multiply.outer(u, u / u.sum())
+    a = M @ problem.targets
+    diagonal = M.diagonal().copy()
+    errors = a / diagonal[:, None]
+    total = weights.sum() * problem.targets.shape[1]
+    value = float((weights[:, None] * errors**2).sum() / total)
+    c = 2.0 * weights[:, None] * errors / diagonal[:, None] / total
+    d = (c * a).sum(axis=1) / diagonal
+    V = (M * d) @ M
+    V -= (M @ c) @ a.T
+    by_alpha = float((V.diagonal() / weights).sum())
+    K = Gram.of(problem.kernel, problem.exact, threads=problem.threads)
+    return value, K.contract(V), by_alpha
+
+
+def _inverse(A: np.ndarray) -> np.ndarray:
+    """The inverse of a positive definite matrix, written over it."""
+    L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=0)
+    if info == 0:
+        L, info = lapack.dpotri(L, lower=1, overwrite_c=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the kernel matrix is singular to rounding; use a larger alpha")
+    inverse = np.tril(L)
+    inverse += np.tril(L, -1).T
+    return inverse
+
+
+def with_alpha(problem: RidgeProblem, alpha: float) -> RidgeProblem:
+    """The same problem with another alpha for all targets."""
+    return replace(problem, alpha=np.full_like(problem.alpha, alpha))

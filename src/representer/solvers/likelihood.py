@@ -1,0 +1,107 @@
+"""Marginal likelihood and leave-one-out probability of a Gaussian process, with gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from representer.gram import Gram
+from representer.kernels.base import Gradients, Kernel
+
+
+class Factor:
+    """The Cholesky factor L L' = K + diag(noise) + jitter I, in place of the kernel matrix.
+
+    One policy for matrices that are singular to rounding: jitter is 0 first, then 1e-10 times the mean of the diagonal
+    and ten times more on each try, up to 1e-5 times; then it is an error.
+    """
+
+    def __init__(self, kernel: Kernel, inputs: Any, noise: np.ndarray, threads: int | None = None):
+        self.jitter = self.norm = 0.0
+        for power in (None, *range(-10, -4)):
+            A = kernel.block(inputs, threads=threads).astype(np.float64, copy=False)
+            if power is not None:
+                self.jitter = 10.0**power * float(A.diagonal().mean())
+            A.ravel()[:: len(A) + 1] += noise + self.jitter
+            self.norm = float(np.abs(A).sum(axis=0).max()) if power is None else self.norm
+            # the transposed view is column-major as LAPACK wants it, and the same matrix
+            self.L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=0)
+            if info == 0:
+                return
+        raise np.linalg.LinAlgError(
+            "The covariance matrix is not positive definite even with jitter; "
+            "use more noise, remove repeated inputs, or "
+            "check the kernel with representer.psd.report."
+        )
+
+    @property
+    def log_determinant(self) -> float:
+        return 2.0 * float(np.log(self.L.diagonal()).sum())
+
+    @property
+    def condition(self) -> float:
+        """An estimate of the condition number in the 1-norm."""
+        reciprocal, _ = lapack.dpocon(self.L, self.norm, uplo="L")
+        return float(1.0 / max(reciprocal, np.finfo(np.float64).tiny))
+
+    def solve(self, B: np.ndarray) -> np.ndarray:
+        """(K + noise)^(-1) B."""
+        return lapack.dpotrs(self.L, np.asfortranarray(B), lower=1)[0]
+
+    def half_solve(self, B: np.ndarray) -> np.ndarray:
+        """L^(-1) B."""
+        return lapack.dtrtrs(self.L, np.asfortranarray(B), lower=1)[0]
+
+    def invert(self) -> np.ndarray:
+        """The inverse, written over the factor; only its lower triangle is meaningful."""
+        inverse, _ = lapack.dpotri(self.L, lower=1, overwrite_c=1)
+        return inverse
+
+
+@dataclass(frozen=True)
+class Value:
+    """An objective, its gradient by hyper-parameter, and by the noise of each input."""
+
+    value: float
+    gradients: Gradients
+    by_noise: np.ndarray
+
+
+def log_marginal_likelihood(
+    kernel: Kernel, inputs: Any, Y: np.ndarray, noise: np.ndarray, threads: int | None = None
+) -> Value:
+    """sum over targets of -(y' a + log |A| + n log 2 pi) / 2 with A = K + diag(noise), a = A^(-1) y.
+
+    The gradient is <V, dA> with V = (a a' - A^(-1)) / 2. One n x n matrix holds in turn A, its factor, its inverse and
+    V.
+    """
+    n, targets = Y.shape
+    factor = Factor(kernel, inputs, noise, threads)
+    a = factor.solve(Y)
+    value = -0.5 * (float(np.vdot(Y, a)) + targets * (factor.log_determinant + n * np.log(2.0 * np.pi)))
+    V = blas.dsyrk(0.5, a, beta=-0.5 * targets, c=factor.invert(), lower=1, overwrite_c=1)
+    gradients = Gram.of(kernel, inputs, threads=threads).contract(V, lower=True)
+    return Value(value, gradients, V.diagonal().copy())
+
+
+def log_leave_one_out(
+    kernel: Kernel, inputs: Any, Y: np.ndarray, noise: np.ndarray, threads: int | None = None
+) -> Value:
+    """sum_i log N(y_i; mean and variance predicted without i): variance 1 / G_ii and error a_i / G_ii, G = A^(-1).
+
+    The gradient is <V, dA> with V = (G q) a' - G diag(p) G, q_i = a_i / G_ii, p_i = (1 / G_ii + a_i^2 / G_ii^2) / 2.
+    """
+    targets = Y.shape[1]
+    factor = Factor(kernel, inputs, noise, threads)
+    a = factor.solve(Y)
+    G = factor.invert()
+    G = np.tril(G) + np.tril(G, -1).T
+    g = G.diagonal()[:, None].copy()
+    value = 0.5 * float((np.log(g) - a**2 / g - np.log(2.0 * np.pi)).sum())
+    p = 0.5 * (targets / g + ((a / g) ** 2).sum(axis=1, keepdims=True))
+    V = (G @ (a / g)) @ a.T
+    V -= (G * p.ravel()) @ G
+    return Value(value, Gram.of(kernel, inputs, threads=threads).contract(V), V.diagonal().copy())

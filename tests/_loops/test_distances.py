@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from representer._loops import distances
+
+SHAPES = [
+    (1, 1, 1),
+    (3, 1, 2),
+    (1, 9, 4),
+    (5, 7, 5),
+    (4, 8, 6),
+    (2, 17, 8),
+    (3, 15, 9),
+    (7, 16, 13),
+]  # rows, rows, columns
+
+
+def exact(A, B):
+    differences = A.astype(np.longdouble)[:, None] - B.astype(np.longdouble)[None]
+    return (differences * differences).sum(axis=2)
+
+
+def measured(loop, A, B):
+    columns, tile = np.ascontiguousarray(B.T), np.full((len(A), len(B)), np.nan, A.dtype)
+    if loop is distances.from_differences:
+        loop(A, columns, tile)
+    else:
+        loop(A, columns, (A * A).sum(axis=1), (B * B).sum(axis=1), tile)
+    return tile
+
+
+BOTH = pytest.mark.parametrize("loop", [distances.from_differences, distances.from_products])
+
+
+@BOTH
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_to_naive(loop, dtype, shape, rng):
+    n, m, d = shape
+    A, B = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(m, d)).astype(dtype)
+    # distances from products lose up to a factor 100 against the norms before they are computed anew
+    np.testing.assert_allclose(measured(loop, A, B), exact(A, B), rtol=500 * np.finfo(dtype).eps)
+
+
+@BOTH
+@pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_close_points_far_from_the_origin_keep_their_digits(loop, dtype, gap, rng):
+    A = (100.0 + rng.normal(size=(3, 12))).astype(dtype)
+    B = np.concatenate([A + dtype(gap), A * dtype(1.5), A])
+    tile = measured(loop, A, B)
+    assert np.all(tile.diagonal(offset=6) == 0.0)
+    np.testing.assert_allclose(tile, exact(A, B), rtol=500 * np.finfo(dtype).eps)
+
+
+@BOTH
+def test_opposite_points(loop):
+    A = np.array([[3.0, 4.0]])
+    assert measured(loop, A, -A) == 100.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zero_rows(dtype):
+    A = np.zeros((2, 11), dtype)
+    assert np.array_equal(measured(distances.from_products, A, A), np.zeros((2, 2)))

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from representer._loops import products
+
+SHAPES = [(1, 1, 1), (1, 5, 2), (7, 1, 3), (8, 17, 12)]
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def close(actual, expected, dtype):
+    np.testing.assert_allclose(actual, expected, atol=60 * np.finfo(dtype).eps)
+
+
+@DTYPES
+@pytest.mark.parametrize("shape", SHAPES)
+def test_inner_products(dtype, shape, rng):
+    n, m, d = shape
+    A, columns = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(d, m)).astype(dtype)
+    tile = np.full((n, m), np.nan, dtype)
+    products.inner_products(A, columns, tile)
+    close(tile, A.astype(float) @ columns.astype(float), dtype)
+
+
+@DTYPES
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n_outputs", [(), (1,), (3,)])
+def test_products_are_added(dtype, shape, n_outputs, rng):
+    n, m, _ = shape
+    tile = rng.normal(size=(n, m)).astype(dtype)
+    V, U = rng.normal(size=(m, *n_outputs)).astype(dtype), rng.normal(size=(n, *n_outputs)).astype(dtype)
+    below, beside = tile.astype(float) @ V.astype(float), tile.T.astype(float) @ U.astype(float)
+
+    out = np.full((n, *n_outputs), 0.25)
+    products.apply(tile, V, out)
+    close(out, below + 0.25, dtype)
+
+    transposed = np.full((m, *n_outputs), -0.5)
+    products.apply_transposed(tile, U, transposed)
+    close(transposed, beside - 0.5, dtype)
+
+    products.apply_both(tile, V, out, U, transposed)
+    close(out, 2 * below + 0.25, dtype)
+    close(transposed, 2 * beside - 0.5, dtype)
+    assert out.dtype == transposed.dtype == np.float64

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from scipy import sparse as csr
+
+from representer._loops import sparse
+
+SHAPES = [(1, 1, 1), (1, 5, 3), (6, 1, 8), (5, 7, 16), (4, 4, 33)]  # rows, rows, columns
+
+
+def arrays(A):
+    rows = csr.csr_array(A)
+    return rows.data, rows.indices, rows.indptr
+
+
+def thin(rng, n, d, dtype):
+    """Random rows with every second entry or so zero, and the first row empty."""
+    A = np.where(rng.random((n, d)) < 0.5, rng.normal(size=(n, d)), 0.0)
+    A[0] = 0.0 if n > 1 else A[0]
+    return A.astype(dtype)
+
+
+def squared_distances(A, B):
+    tile = A @ B.T
+    sparse.squared_distances(*arrays(A), *arrays(B), (A * A).sum(axis=1), (B * B).sum(axis=1), tile)
+    return tile
+
+
+def exact(A, B):
+    differences = A.astype(np.longdouble)[:, None] - B.astype(np.longdouble)[None]
+    return (differences * differences).sum(axis=2)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products(dtype, shape, rng):
+    n, m, d = shape
+    A, B = thin(rng, n, d, dtype), thin(rng, m, d, dtype)
+    tile, scratch = np.full((n, m), np.nan, dtype), np.zeros(d, dtype)
+    sparse.products(*arrays(A), *arrays(B), scratch, tile)
+    np.testing.assert_allclose(tile, A.astype(float) @ B.T.astype(float), atol=20 * np.finfo(dtype).eps)
+    assert not scratch.any()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squared_distances(dtype, shape, rng):
+    n, m, d = shape
+    A, B = thin(rng, n, d, dtype), thin(rng, m, d, dtype)
+    np.testing.assert_allclose(squared_distances(A, B), exact(A, B), rtol=500 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_close_rows_keep_their_digits(dtype):
+    """Close rows whose patterns differ at the start, in the middle and at the end, on either side."""
+    A = np.array([[0, 100, 100, 0, 100, 1e-3], [1e-3, 100, 100, 0, 100, 0], [0, 100, 100, 1e-3, 100, 0]], dtype)
+    tile = squared_distances(A, A)
+    assert not tile.diagonal().any()
+    np.testing.assert_allclose(tile, exact(A, A), rtol=10 * np.finfo(dtype).eps)

@@ -1,0 +1,26 @@
+import numpy as np
+import pytest
+
+from representer._loops import symmetric
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 16, 17])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_mirror(dtype, n, rng):
+    tile, diagonal = rng.normal(size=(n, n)).astype(dtype), rng.normal(size=n).astype(dtype)
+    expected = np.tril(tile, -1) + np.tril(tile, -1).T + np.diag(diagonal)
+    symmetric.mirror(tile, diagonal)
+    assert np.array_equal(tile, expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (16, 16), (17, 15), (33, 1), (15, 34)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_write_both(dtype, shape, rng):
+    h, w = shape
+    tile = rng.normal(size=shape).astype(dtype)
+    out = np.zeros((h + w + 3, h + w + 3), dtype)
+    expected = out.copy()
+    expected[w + 2 : w + 2 + h, 1 : w + 1] = tile
+    expected[1 : w + 1, w + 2 : w + 2 + h] = tile.T
+    symmetric.write_both(tile, out, w + 2, 1)
+    assert np.array_equal(out, expected)

@@ -1,0 +1,200 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from representer.kernels import (
+    RBF,
+    ArcCosine,
+    Brownian,
+    Chi2,
+    Constant,
+    Cosine,
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Periodic,
+    Polynomial,
+    Precomputed,
+    RationalQuadratic,
+    Sigmoid,
+    Spectrum,
+    Subset,
+    checks,
+)
+
+ON_VECTORS = [
+    RBF(),
+    Laplacian(),
+    Matern(),
+    RationalQuadratic(),
+    Periodic(),
+    Linear(),
+    Polynomial(),
+    Sigmoid(),
+    Cosine(),
+    ArcCosine(),
+    HistogramIntersection(),
+    Chi2(),
+    Brownian(),
+]
+VECTOR_KERNELS = pytest.mark.parametrize("kernel", [*ON_VECTORS, Normalized(2.0 * RBF() + Linear())], ids=repr)
+GOOD = np.ones((3, 2))
+
+
+def name_of(kernel):
+    return "RBF" if isinstance(kernel, Normalized) else type(kernel).__name__
+
+
+def with_entry(value):
+    X = np.ones((3, 2))
+    X[1, 0] = value
+    return X
+
+
+@VECTOR_KERNELS
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_not_finite(kernel, value, dtype):
+    X = with_entry(value).astype(dtype)
+    message = r"X has 1 entries that are NaN or infinite, the first at \(1, 0\); remove or impute"
+    for call in (
+        lambda: kernel(X),
+        lambda: kernel(X, GOOD),
+        lambda: kernel(GOOD, X),
+        lambda: kernel.diag(X),
+        lambda: kernel.contract(X, np.ones((3, 3))),
+        lambda: kernel.input_gradient(X, GOOD, np.ones((3, 3))),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Linear(), Laplacian(), Cosine(), Chi2()], ids=repr)
+def test_not_finite_in_sparse(kernel):
+    with pytest.raises(ValueError, match="X has 1 entries that are NaN or infinite"):
+        kernel(sparse.csr_array(with_entry(np.nan)))
+
+
+@VECTOR_KERNELS
+def test_wrong_number_of_columns(kernel):
+    with pytest.raises(ValueError, match=f"X has 3 columns where the other inputs of {name_of(kernel)} have 2"):
+        kernel(np.ones((4, 3)), GOOD)
+
+
+@VECTOR_KERNELS
+@pytest.mark.parametrize("X", [[], np.empty((0, 2))], ids=["list", "array"])
+def test_empty(kernel, X):
+    with pytest.raises(ValueError, match="X is empty"):
+        kernel(X)
+
+
+@VECTOR_KERNELS
+def test_no_columns(kernel):
+    with pytest.raises(ValueError, match=f"X has no columns; {name_of(kernel)} needs at least one"):
+        kernel(np.empty((3, 0)))
+
+
+@VECTOR_KERNELS
+@pytest.mark.parametrize(
+    ("X", "what"),
+    [
+        ([["a", "b"], ["c", "d"]], "strings"),
+        (["abc", "abd"], "strings"),
+        (np.array([[1.0, "a"]], object), "objects"),
+        ([[{1}], [{2}]], "objects"),
+        (np.ones((2, 2)) * 1j, "complex128"),
+        (np.array([["2020-01-01"]], "datetime64[D]"), "datetime64"),
+        (pd.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]}), "objects"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_not_numbers(kernel, X, what):
+    with pytest.raises(TypeError, match=rf"{name_of(kernel)} needs numbers, but X holds {what}.*On\("):
+        kernel(X)
+
+
+@VECTOR_KERNELS
+def test_one_dimension(kernel):
+    with pytest.raises(ValueError, match=rf"X has 1 dimension where {name_of(kernel)} needs rows.*reshape\(-1, 1\)"):
+        kernel(np.ones(4))
+
+
+@VECTOR_KERNELS
+def test_three_dimensions(kernel):
+    with pytest.raises(ValueError, match=f"X has 3 dimensions where {name_of(kernel)} needs rows and columns"):
+        kernel(np.ones((2, 2, 2)))
+
+
+@VECTOR_KERNELS
+def test_ragged_rows(kernel):
+    with pytest.raises(ValueError, match=f"rows of X have unequal lengths; {name_of(kernel)} needs one number"):
+        kernel([[1.0, 2.0], [3.0]])
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Spectrum(), Subset(), Constant(), Precomputed()], ids=repr)
+@pytest.mark.parametrize(("X", "kind"), [("ACGT", "str"), (b"ACGT", "bytes"), ({"a": [1.0]}, "dict")])
+def test_a_single_input_instead_of_a_list(kernel, X, kind):
+    with pytest.raises(TypeError, match=f"X is a single {kind}; pass a list of inputs"):
+        kernel(X)
+
+
+def test_complex_sparse_is_refused():
+    with pytest.raises(TypeError, match="RBF needs numbers, but X holds complex"):
+        RBF()(sparse.csr_array(np.ones((2, 2)) * 1j))
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[1, 2], [3, 4]],
+        np.array([[1, 2], [3, 4]]),
+        np.array([[1, 2], [3, 4]], np.uint8),
+        np.array([[1, 2], [3, 4]], np.float16),
+        np.array([[1, 2], [3, 4]], np.longdouble),
+        np.array([[1, 2], [3, 4]], object),
+        pd.DataFrame({"a": [1, 3], "b": [2.0, 4.0]}),
+        sparse.csr_array(np.array([[1, 2], [3, 4]])),
+        sparse.coo_array(np.array([[1.0, 2.0], [3.0, 4.0]])),
+    ],
+    ids=lambda X: f"{type(X).__name__}-{getattr(X, 'dtype', '')}",
+)
+def test_other_numbers_become_float64(X):
+    K = Linear()(X)
+    assert K.dtype == np.float64
+    assert K.tolist() == [[5.0, 11.0], [11.0, 25.0]]
+
+
+def test_vectors_follow_what_they_are_paired_with():
+    X = np.ones((2, 3))
+    thin, low = sparse.csr_array(X), X.astype(np.float32)
+    assert sparse.issparse(checks.vectors(X, "RBF", like=thin))
+    assert isinstance(checks.vectors(thin, "RBF", like=X), np.ndarray)
+    assert checks.vectors(X, "RBF", like=low).dtype == np.float32
+    assert checks.vectors(low, "RBF") is low
+
+
+def test_large_finite_numbers_are_finite():
+    checks.finite(np.full((3, 3), 1e308), "X")  # the sum overflows
+    checks.finite(np.array([np.finfo(np.float32).max] * 3), "X")
+
+
+def test_number_of():
+    assert checks.number_of([1, 2, 3]) == 3
+    assert checks.number_of(sparse.csr_array(GOOD)) == 3
+    assert checks.number_of(pd.DataFrame(GOOD)) == 3
+    assert checks.number_of(pd.Series(["a", "b"])) == 2
+
+
+@pytest.mark.parametrize(("check", "good"), [(checks.positive, 2), (checks.whole, np.int64(2)), (checks.real, -2.0)])
+def test_good_numbers(check, good):
+    assert check(good, "x") == good
+    assert type(check(good, "x")) in (int, float)
+
+
+def test_length_scale():
+    assert checks.length_scale(None, 3) == 1.0
+    assert checks.length_scale(2, 3).shape == ()
+    assert checks.length_scale([1, 2, 3], 3).tolist() == [1.0, 2.0, 3.0]

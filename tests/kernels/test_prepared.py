@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from representer.kernels import RBF, Chi2, Cosine, Laplacian, Linear, Matern, Periodic, prepared
+
+WIDTHS = pytest.mark.parametrize("width", [3, 12])
+KINDS = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.coo_array])
+
+
+def rows(n, width, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, width))
+    X[np.abs(X) < 0.5] = 0.0
+    return X
+
+
+@KINDS
+@WIDTHS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_distances_and_moments(kind, width, dtype):
+    X, Y = rows(6, width).astype(dtype), rows(5, width, seed=1).astype(dtype)
+    A, B = prepared.lay_out(kind(X)), prepared.lay_out(kind(Y))
+    close = {"atol": 1e-4 if dtype == np.float32 else 1e-12}
+    W = np.random.default_rng(2).normal(size=(6, 5)).astype(dtype)
+    tile = np.empty((6, 5), dtype)
+
+    assert len(A) == 6
+    assert A.dtype == dtype
+    np.testing.assert_allclose(A.squares, (X**2).sum(axis=1), **close)
+    A.products(B, tile)
+    np.testing.assert_allclose(tile, X @ Y.T, **close)
+    A.squared_distances(B, tile)
+    np.testing.assert_allclose(tile, ((X[:, None] - Y) ** 2).sum(axis=2), **close)
+    np.testing.assert_allclose(B.combine(W), W @ Y, **close)
+    np.testing.assert_allclose(A.weigh(W[:, 0]), W[:, :1] * X, **close)
+    np.testing.assert_allclose(A.second_moments(W[:, 0]), W[:, 0] @ X**2, **close)
+    np.testing.assert_allclose(A.cross_moments(B, W), np.einsum("ij,if,jf->f", W, X, Y), **close)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("index", [slice(1, 4), np.array([4, 0, 2]), np.array([3])], ids=str)
+def test_rows_are_taken_together(kind, index):
+    X = rows(6, 4)
+    A = prepared.directions(kind(X))
+    whole = getattr(A, "columns", None)  # computed once for all rows, and anew for some of them
+    part = A[index]
+    assert len(part) == len(X[index])
+    np.testing.assert_allclose(part.norms, np.linalg.norm(X[index], axis=1))
+    assert np.array_equal(part.squares, A.squares[index])
+    if whole is not None:
+        assert np.array_equal(part.columns, whole[:, index])
+        assert A.columns is whole
+
+
+def test_directions():
+    X = rows(5, 3)
+    X[2] = 0.0
+    for A in (prepared.directions(X), prepared.directions(sparse.csr_array(X))):
+        values = A.values.toarray() if sparse.issparse(A.values) else A.values
+        np.testing.assert_allclose(values * A.norms[:, None], X, atol=1e-15)
+        np.testing.assert_allclose(A.squares, [1, 1, 0, 1, 1])
+
+
+@pytest.mark.parametrize("scale", [2.0, np.array([1.0, 2.0, 4.0])])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scale_columns(scale, dtype):
+    X = rows(5, 3).astype(dtype)
+    dense, thin = (prepared.scale_columns(Z, np.asarray(scale)) for Z in (X, sparse.csr_array(X)))
+    assert dense.dtype == thin.dtype == dtype
+    np.testing.assert_allclose(dense, X / scale, rtol=1e-6)
+    np.testing.assert_allclose(thin.toarray(), X / scale, rtol=1e-6)
+
+
+def test_duplicates_and_unsorted_indices():
+    X = sparse.csr_array((np.array([1.0, 2.0, 3.0, 5.0]), np.array([2, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 3))
+    dense = np.array([[5.0, 0.0, 1.0], [0.0, 5.0, 0.0]])
+    for kernel in (RBF(5.0), Linear(), Cosine(), Laplacian()):
+        np.testing.assert_allclose(kernel(X), kernel(dense), rtol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Linear(), Cosine(), Laplacian(), Periodic(), Matern(2.0), Chi2()], ids=repr)
+@WIDTHS
+def test_rows_are_contiguous_whatever_the_layout_of_the_input(kernel, width):
+    """A data frame is stored by columns; compiled matrix products warn about such rows and are slow on them."""
+    X = np.abs(rows(9, width))
+    for layout in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X[::-1][::-1]):
+        assert kernel.prepare(layout)[2:7].values.flags.c_contiguous
+        np.testing.assert_allclose(kernel(layout), kernel(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Linear(), Laplacian(), Cosine()], ids=repr)
+@WIDTHS
+def test_read_only_input(kernel, width):
+    X = rows(6, width)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    assert np.array_equal(kernel(frozen), kernel(X))

@@ -1,0 +1,203 @@
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController, threadpool_info
+
+from representer import _tiles
+
+FEW = [(slice(i, i + 1), slice(0, 1)) for i in range(20)]
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def set_blas_threads(numbers):
+    """Set by a thread that ends: threadpoolctl lets the first thread that sets a limit, while it lives, be the only."""
+    pools = [pool for pool in ThreadpoolController().lib_controllers if pool.user_api == "blas"]
+
+    def set_all():
+        for pool, number in zip(pools, numbers, strict=True):
+            pool.set_num_threads(number)
+
+    setter = threading.Thread(target=set_all)
+    setter.start()
+    setter.join()
+
+
+@pytest.fixture
+def three_blas_threads():
+    """A setting that is neither the default of this machine nor what a walk sets."""
+    before = blas_threads()
+    set_blas_threads([3] * len(before))
+    yield [3] * len(before)
+    set_blas_threads(before)
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 1), (1, 5), (5, 1), (10, 5), (11, 5), (4, 5)])
+def test_split_covers_each_once(n, size):
+    parts = _tiles.split(n, size)
+    assert [i for part in parts for i in range(part.start, part.stop)] == list(range(n))
+    assert all(part.stop - part.start == size for part in parts[:-1])
+
+
+def test_split_of_nothing():
+    assert _tiles.split(0, 5) == []
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tile_fits_the_cache(dtype):
+    rows, columns = _tiles.tile_shape(dtype)
+    assert rows * columns * np.dtype(dtype).itemsize == _tiles.TILE_BYTES
+
+
+def visits(n, m, shape, symmetric):
+    count = np.zeros((n, m), int)
+    for rows, columns in _tiles.pairs(n, m, shape, symmetric):
+        assert 0 < rows.stop - rows.start <= shape[0]
+        count[rows, columns] += 1
+    return count
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 30), (30, 1), (8, 16), (9, 17), (25, 31)])
+def test_pairs_cover_each_entry_once(n, m):
+    assert np.array_equal(visits(n, m, (4, 8), False), np.ones((n, m)))
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4, 8), (8, 4), (4, 6), (5, 3)])
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 9, 23, 24, 25])
+def test_symmetric_pairs_cover_one_of_two(n, shape):
+    count = visits(n, n, shape, True)
+    inside = np.zeros((n, n), bool)
+    for rows in _tiles.split(n, shape[0]):
+        inside[rows, rows] = True
+    assert np.array_equal(count, np.where(inside, 1, np.tril(np.ones((n, n)))))
+
+
+def test_symmetric_pairs_are_square_on_the_diagonal_and_in_order():
+    tiles = _tiles.pairs(25, 25, (4, 8), True)
+    assert [rows for rows, columns in tiles if columns.stop > rows.start] == _tiles.split(25, 4)
+    assert [(rows.start, columns.start) for rows, columns in tiles] == sorted((r.start, c.start) for r, c in tiles)
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2, 5])
+@pytest.mark.parametrize("n_tiles", [0, 1, 3, 4, 16, 20])
+def test_walk_keeps_the_order(n_tiles, threads):
+    def visit(run):
+        threading.Event().wait(0.002 * (16 - run[0][0].start % 16))  # the first runs take longest
+        return run
+
+    results = list(_tiles.walk(FEW[:n_tiles], visit, threads=threads))
+    assert [tile for run in results for tile in run] == FEW[:n_tiles]
+    assert len(results) == min(n_tiles, _tiles.RUNS)
+
+
+def test_runs_do_not_depend_on_threads():
+    one, four = (list(_tiles.walk(FEW, list, threads=threads, runs=6)) for threads in (1, 4))
+    assert one == four
+    assert len(one) == 6
+
+
+def test_walk_uses_several_threads():
+    meet = threading.Barrier(3, timeout=20)
+    assert len(list(_tiles.walk(FEW, lambda run: meet.wait(), threads=3, runs=3))) == 3
+
+
+def test_walk_on_one_thread_stays_in_the_caller():
+    names = set(_tiles.walk(FEW, lambda run: threading.current_thread().name, threads=1))
+    assert names == {threading.current_thread().name}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_exceptions_propagate(threads, three_blas_threads):
+    def visit(run):
+        if run[0][0].start > 9:
+            raise ArithmeticError(f"tile {run[0][0].start}")
+
+    with pytest.raises(ArithmeticError, match="tile 1"):
+        list(_tiles.walk(FEW, visit, threads=threads))
+    assert blas_threads() == three_blas_threads
+
+
+def test_blas_has_one_thread_during_a_walk_and_its_own_setting_after(three_blas_threads):
+    for seen in _tiles.walk(FEW, lambda run: blas_threads(), threads=2):
+        assert seen == [1] * len(three_blas_threads)
+    assert blas_threads() == three_blas_threads
+
+
+def test_blas_setting_is_restored_when_a_walk_is_left(three_blas_threads):
+    walk = _tiles.walk(FEW, list, threads=2)
+    next(walk)
+    assert set(blas_threads()) == {1}
+    walk.close()
+    assert blas_threads() == three_blas_threads
+
+
+@pytest.mark.parametrize("first_to_leave", [0, 1])
+def test_blas_setting_is_restored_after_overlapping_walks(first_to_leave, three_blas_threads):
+    """Two threads walk at the same time and live on; the first to enter restores the setting as it leaves."""
+    entered, leave, left, end = ([threading.Event(), threading.Event()] for _ in range(4))
+
+    def one_walk(i):
+        walk = _tiles.walk(FEW, list, threads=2)
+        next(walk)
+        entered[i].set()
+        leave[i].wait(20)
+        list(walk)
+        left[i].set()
+        end[i].wait(20)
+
+    walkers = [threading.Thread(target=one_walk, args=(i,)) for i in range(2)]
+    for i, walker in enumerate(walkers):
+        walker.start()
+        entered[i].wait(20)
+    seen = [blas_threads()]
+    for i in (first_to_leave, 1 - first_to_leave):
+        leave[i].set()
+        left[i].wait(20)
+        seen.append(blas_threads())
+    for i, walker in enumerate(walkers):
+        end[i].set()
+        walker.join(20)
+    one = [1] * len(three_blas_threads)
+    assert seen == [one, three_blas_threads if first_to_leave == 0 else one, three_blas_threads]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_buffer_gives_the_same_memory_in_any_shape(dtype):
+    tile_of = _tiles.buffer(dtype)
+    h, w = _tiles.tile_shape(dtype)
+    large, square, small = (tile_of((slice(7, 7 + r), slice(3, 3 + c))) for r, c in [(h, w), (h, h), (3, 5)])
+    assert (large.shape, square.shape, small.shape) == ((h, w), (h, h), (3, 5))
+    assert small.dtype == dtype
+    assert small.flags.c_contiguous
+    assert np.shares_memory(large, small)
+
+
+def test_buffers_of_two_threads_are_apart():
+    tile = slice(0, 2), slice(0, 2)
+    assert not np.shares_memory(_tiles.buffer(np.float64)(tile), _tiles.buffer(np.float64)(tile))
+
+
+def test_parts_are_cut_once():
+    inputs = np.arange(10)
+    part = _tiles.parts(inputs)
+    assert np.array_equal(part(slice(2, 5)), [2, 3, 4])
+    assert part(slice(2, 5)) is part(slice(2, 5))
+    assert part(slice(2, 6)) is not part(slice(2, 5))
+
+
+@pytest.mark.parametrize(
+    ("value", "threads"), [("3", 3), ("1", 1), ("0", None), ("-2", None), ("4,2", None), ("", None)]
+)
+def test_default_threads(monkeypatch, value, threads):
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    monkeypatch.setattr(_tiles, "cpu_count", lambda: 17)
+    assert _tiles.default_threads() == (threads or 17)
+
+
+def test_default_threads_without_the_variable(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(_tiles, "cpu_count", lambda: 17)
+    assert _tiles.default_threads() == 17
