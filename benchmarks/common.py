@@ -6,15 +6,18 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 
 def print_versions() -> None:
     """Machine, threads and versions, so that a table can be compared with another one."""
-    names = ["representer", "numpy", "scipy", "scikit-learn", "numba", "torch", "pykeops"]
+    names = ["representer", "numpy", "scipy", "scikit-learn", "numba", "torch", "pykeops", "gpytorch"]
     found = [n for n in names if importlib.util.find_spec({"scikit-learn": "sklearn"}.get(n, n)) is not None]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in found)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; {versions}\n")
@@ -29,6 +32,43 @@ def median_seconds(function: Callable[[], object], repeats: int = 5) -> float:
         function()
         times.append(time.perf_counter() - start)
     return float(np.median(times))
+
+
+def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Standardised X and y from the folder that REPRESENTER_DATA names, or ../shared/data; None if absent."""
+    folder = Path(os.environ.get("REPRESENTER_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    file = folder / f"{name}.npz"
+    if not file.exists():
+        return None
+    with np.load(file) as data:
+        return standardised(data["X"].astype(np.float64), data["y"].astype(np.float64).ravel())
+
+
+def standardised(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and targets with mean 0 and variance 1, in random order."""
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
+    return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12), (y - y.mean()) / y.std()
+
+
+def friedman(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Friedman's first function of ten uniform columns, with noise of variance one."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 10))
+    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    return standardised(X, y + rng.normal(size=n))
+
+
+def in_new_process(code: str, **environment: str) -> float:
+    """The number that a fresh interpreter prints last."""
+    output = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent), **environment},
+    )
+    return float(output.stdout.split()[-1])
 
 
 class Table:

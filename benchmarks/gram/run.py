@@ -10,8 +10,6 @@ are not installed are left out.
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +18,7 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import Table, median_seconds, print_versions
+from common import Table, in_new_process, median_seconds, print_versions
 
 from representer import Gram
 from representer.kernels import RBF, Matern, Polynomial
@@ -121,14 +119,6 @@ def accuracy(table: Table) -> None:
             exact = rbf_kernel(X.astype(np.float64), gamma=0.5 / scale**2) @ v.astype(np.float64)
             error = np.abs(Gram(RBF(scale), X) @ v - exact).max() / np.abs(exact).max()
             table.row(f"error of a product, {dtype.__name__}, d = {d}", error, "<=", target, "")
-
-
-def in_new_process(code: str, **environment: str) -> float:
-    """The number that a fresh interpreter prints last."""
-    output = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env={**os.environ, **environment}
-    )
-    return float(output.stdout.split()[-1])
 
 
 FIRST = """

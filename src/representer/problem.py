@@ -51,6 +51,8 @@ class Result:
     coef: np.ndarray
     intercept: np.ndarray
     certificate: Certificate
+    residual: np.ndarray | None = None
+    """The residual r = D (y - b) - (D K D + alpha I) z in float64, where a solver has it."""
 
 
 @dataclass

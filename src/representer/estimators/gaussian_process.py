@@ -14,12 +14,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer.estimators.hyperparameters import LogParameters
-from representer.estimators.inputs import check_inputs, check_lengths, to_kernel
-from representer.functions import Function
-from representer.gram import machine_memory
+from representer.estimators.inputs import check_inputs, check_lengths, evenly, take, to_kernel
+from representer.features.pivoted_cholesky import pivoted_cholesky
+from representer.functions import Function, concatenate
+from representer.gram import Gram, machine_memory
+from representer.kernels import checks
 from representer.kernels.base import Kernel, Scaled
 from representer.kernels.stationary import RBF
 from representer.solvers.likelihood import Factor, log_leave_one_out, log_marginal_likelihood
+from representer.solvers.posterior import IterativePosterior
+
+DIRECT_UP_TO = 8000
+"""Inputs up to which the posterior is computed by Cholesky."""
+TUNING_ROWS = 2000
+"""Inputs on which hyper-parameters are found beyond that."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     priors : dict
         From names to distributions with a ``logpdf`` (such as those of scipy.stats); their logarithms are added to the
         objective.
+    solver : {"auto", "cholesky", "conjugate_gradient"}
+        Cholesky holds an n x n matrix. Conjugate gradients, from 8,000 inputs on, hold none: hyper-parameters are then
+        found on 2,000 inputs evenly spread over all, variances carry a bound on their error and the likelihood a
+        standard error.
+    tol : float
+        Relative residual of conjugate gradients.
     normalize_y : bool
         Whether targets are centred and scaled to variance one before the fit.
     memory : int, optional
@@ -83,6 +97,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     function_ : Function
         The posterior mean.
     log_marginal_likelihood_ : float
+    log_marginal_likelihood_error_ : float
+        Its standard error, 0 where it is exact.
+    certificate_ : Certificate
+        Of the posterior mean.
     search_ : Search
         How the hyper-parameters were found; `report` puts it into words.
 
@@ -107,6 +125,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_restarts: int = 0,
         bounds: dict | None = None,
         priors: dict | None = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
         normalize_y: bool = False,
         memory: int | None = None,
         threads: int | None = None,
@@ -119,6 +139,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_restarts = n_restarts
         self.bounds = bounds
         self.priors = priors
+        self.solver = solver
+        self.tol = tol
         self.normalize_y = normalize_y
         self.memory = memory
         self.threads = threads
@@ -146,10 +168,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         scale = Y.std(axis=0) if self.normalize_y else np.ones(Y.shape[1])
         self._scale = np.where(scale > 0, scale, 1.0)
         Y = (Y - self._mean) / self._scale
-        inputs = kernel.prepare(X)
         kernel = kernel.fitted_to(X)
-        self.kernel_, self.noise_ = self._optimized(kernel, X, Y)
-        return self._condition(X, Y, inputs)
+        direct = self._is_direct(len(Y))
+        rows = np.arange(len(Y)) if direct else evenly(len(Y), TUNING_ROWS)
+        noise = self.noise if isinstance(self.noise, str) or np.ndim(self.noise) == 0 else np.asarray(self.noise)[rows]
+        self.kernel_, found = self._optimized(kernel, take(X, rows), Y[rows], noise)
+        self.noise_ = found if np.ndim(self.noise) == 0 else np.asarray(self.noise, np.float64)
+        self._condition(X, Y, direct)
+        return self
 
     def _start_kernel(self) -> Kernel:
         return Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
@@ -169,21 +195,29 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     f"noise has shape {noise.shape} for {n} inputs; "
                     "give one variance, or one for each input, not negative."
                 )
+        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
+            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
+
+    def _is_direct(self, n: int) -> bool:
+        """Whether the posterior holds an n x n matrix; raise if it should and cannot."""
         needed, memory = 8 * 3 * n * n, machine_memory() if self.memory is None else self.memory
-        if needed > memory:
+        if self.solver == "cholesky" and needed > memory:
             raise MemoryError(
                 f"An exact Gaussian process on {n} inputs needs {needed / 1e9:.3g} GB, above the budget of "
-                f"{memory / 1e9:.3g} GB; "
-                "use KernelRidge for the mean alone, fewer inputs, or a larger memory=."
+                f"{memory / 1e9:.3g} GB; use solver='conjugate_gradient', fewer inputs, or a larger memory=."
             )
+        return self.solver == "cholesky" or (self.solver == "auto" and n <= DIRECT_UP_TO and needed <= memory)
 
-    def _optimized(self, kernel: Kernel, X: Any, Y: np.ndarray) -> tuple[Kernel, Any]:
-        """Kernel and noise that maximise the objective."""
+    def _optimized(self, kernel: Kernel, X: Any, Y: np.ndarray, given: Any) -> tuple[Kernel, Any]:
+        """Kernel and noise that maximise the objective.
+
+        ``given`` is the noise as it was asked for, for these inputs.
+        """
         inputs = kernel.prepare(_double(X))
         parameters = LogParameters(kernel, inputs)
         estimate = isinstance(self.noise, str)
         variance = float(Y.var()) or 1.0
-        noise = np.full(len(Y), 0.1 * variance) if estimate else np.broadcast_to(np.asarray(self.noise, float), len(Y))
+        noise = np.full(len(Y), 0.1 * variance) if estimate else np.broadcast_to(np.asarray(given, float), len(Y))
         names = parameters.names + ["noise"] * estimate
         start = np.append(parameters.start, [np.log(0.1 * variance)] * estimate)
         bounds = self._bounds(names, start, variance)
@@ -205,9 +239,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         if self.optimizer is None or not len(start):
             self.search_ = Search(names, start, bounds, [-negative(start)[0]], "not optimised", True, 1)
-            return kernel, float(noise[0]) if np.ndim(self.noise) == 0 else noise
+            return kernel, float(noise[0])
         theta = self._search(negative, names, start, bounds)
-        found = float(np.exp(theta[-1])) if estimate else self.noise
+        found = float(np.exp(theta[-1])) if estimate else given
         return parameters.kernel_at(theta[:size]), found
 
     def _bounds(self, names: list[str], start: np.ndarray, variance: float) -> np.ndarray:
@@ -266,19 +300,32 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return best.x
 
-    def _condition(self, X: Any, Y: np.ndarray, inputs: Any) -> GaussianProcessRegressor:
-        """Condition on the data: factor, posterior mean and likelihood."""
+    def _condition(self, X: Any, Y: np.ndarray, direct: bool) -> None:
+        """Condition on the data: posterior mean, likelihood and certificate."""
         self.X_fit_ = X
         noise = np.broadcast_to(np.asarray(self.noise_, np.float64), len(Y))
-        self._inputs = self.kernel_.prepare(_double(X))
-        self._factor = Factor(self.kernel_, self._inputs, noise, self.threads)
-        a = self._factor.solve(Y)
-        fit = float(np.vdot(Y, a)) + Y.shape[1] * (self._factor.log_determinant + len(Y) * np.log(2.0 * np.pi))
-        self.log_marginal_likelihood_ = -0.5 * fit
+        if direct:
+            self._inputs = self.kernel_.prepare(_double(X))
+            self._factor: Factor | None = Factor(self.kernel_, self._inputs, noise, self.threads)
+            a, determinant, error = self._factor.solve(Y), self._factor.log_determinant, 0.0
+            self.certificate_ = self._factor.certificate(a, Y, noise, self.tol)
+        else:
+            memory = min((machine_memory() if self.memory is None else self.memory) // 2, 4 * 10**9)
+            self._posterior = IterativePosterior(
+                self.kernel_, X, noise, tol=self.tol, memory=memory, threads=self.threads
+            )
+            self._factor, self._inputs = None, self._posterior.problem.exact
+            result = self._posterior.solve(Y)
+            a, self.certificate_ = result.coef, result.certificate
+            determinant, error = self._posterior.log_determinant()
+        n, targets = Y.shape
+        self.log_marginal_likelihood_ = -0.5 * (
+            float(np.vdot(Y, a)) + targets * (determinant + n * np.log(2.0 * np.pi))
+        )
+        self.log_marginal_likelihood_error_ = 0.5 * targets * error
         coef, constant = a * self._scale, self._mean
         self.dual_coef_ = coef[:, 0] if self._single_output else coef
         self.function_ = Function(self.kernel_, X, self.dual_coef_, constant[0] if self._single_output else constant)
-        return self
 
     # ---- use ----
 
@@ -302,64 +349,101 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return mean, covariance * scales[0] if self._single_output else covariance[:, :, None] * scales
         return mean
 
-    def _half(self, A: Any) -> np.ndarray:
-        """L^(-1) k(X_fit, A)."""
-        return self._factor.half_solve(self.kernel_.block(A, self._inputs, threads=self.threads).T)
+    def _explained(self, A: Any) -> np.ndarray:
+        """k(x, X) A^(-1) k(X, x), the part of the prior variance that the data explain."""
+        columns = self.kernel_.block(A, self._inputs, threads=self.threads).T
+        if self._factor is None:
+            return self._posterior.explained(columns)[0]
+        half = self._factor.half_solve(columns)
+        return np.einsum("ij,ij->j", half, half)
 
     def _variance(self, X: Any) -> np.ndarray:
         A = self.kernel_.prepare(_double(X), like=self._inputs)
         variance = self.kernel_.diagonal(A).astype(np.float64)
-        for i in range(0, len(A), 2048):
-            half = self._half(A[i : i + 2048])
-            variance[i : i + 2048] -= np.einsum("ij,ij->j", half, half)
+        size = 64 if self._factor is None else 2048
+        for i in range(0, len(A), size):
+            variance[i : i + size] -= self._explained(A[i : i + size])
         return np.maximum(variance, 0.0)
 
     def _covariance(self, X: Any) -> np.ndarray:
         A = self.kernel_.prepare(_double(X), like=self._inputs)
-        half = self._half(A)
-        return self.kernel_.block(A).astype(np.float64) - half.T @ half
+        columns = self.kernel_.block(A, self._inputs, threads=self.threads).T
+        solved = self._posterior.solve(columns).coef if self._factor is None else self._factor.solve(columns)
+        explained = columns.T @ solved
+        return self.kernel_.block(A).astype(np.float64) - (explained + explained.T) / 2
 
-    def sample(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
-        """Joint draws of f at all x in X from the posterior: shape (n, n_samples), or (n, n_targets, n_samples)."""
-        mean, covariance = self.predict(X, return_cov=True)
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, pathwise: bool | None = None) -> np.ndarray:
+        """Joint draws of f at all x in X from the posterior: shape (n, n_samples), or (n, n_targets, n_samples).
+
+        Draws from the covariance matrix take n^3 operations, so for more than 2,000 inputs they are made ``pathwise``:
+        a draw of the prior, corrected by what the data say about it. The prior comes from a low-rank factor of its
+        covariance at all inputs; what the factor leaves out, at most a millionth of the variance or all beyond rank
+        2,000, is drawn independently at each input.
+        """
+        check_is_fitted(self)
+        X = check_inputs(self, X, self.kernel_, reset=False)
         rng = np.random.default_rng(random_state)
+        mean = self.function_(X)
         means = mean[:, None] if self._single_output else mean
-        draws = np.empty((*means.shape, n_samples))
-        for t in range(means.shape[1]):
-            part = covariance if self._single_output else covariance[:, :, t]
-            values, vectors = np.linalg.eigh(part)
-            root = vectors * np.sqrt(np.maximum(values, 0.0))
-            draws[:, t] = means[:, t, None] + root @ rng.normal(size=(len(part), n_samples))
+        shape = (means.shape[1], checks.whole(n_samples, "n_samples"))
+        many = len(means) > 2000 if pathwise is None else pathwise
+        draws = self._paths(X, shape, rng) if many else self._from_covariance(X, shape, rng)
+        draws = means[:, :, None] + draws * self._scale[:, None]
         return draws[:, 0] if self._single_output else draws
+
+    def _from_covariance(self, X: Any, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+        """Draws around the mean from the eigenvectors of the posterior covariance."""
+        values, vectors = np.linalg.eigh(self._covariance(X))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.tensordot(root, rng.normal(size=(len(root), *shape)), axes=1)
+
+    def _paths(self, X: Any, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+        """f - k(., X_fit) A^(-1) (f(X_fit) + noise) for draws f of the prior (Matheron's rule)."""
+        n, draws = len(self.dual_coef_), shape[0] * shape[1]
+        everywhere = self.kernel_.prepare(_double(concatenate(self.X_fit_, X)))
+        trace = self.kernel_.diagonal(everywhere).sum()
+        low_rank = pivoted_cholesky(
+            self.kernel_, everywhere, 2000, stop=1e-6 * trace, random_state=rng, threads=self.threads
+        )
+        rest = np.sqrt(low_rank.remainder)[:, None] * rng.normal(size=(len(everywhere), draws))
+        prior = low_rank.factor.T @ rng.normal(size=(len(low_rank.factor), draws)) + rest
+        noise = np.sqrt(np.broadcast_to(np.asarray(self.noise_, np.float64), n))[:, None] * rng.normal(size=(n, draws))
+        seen = prior[:n] + noise
+        solved = self._posterior.solve(seen).coef if self._factor is None else self._factor.solve(seen)
+        correction = Gram.of(self.kernel_, everywhere[n:], self._inputs, threads=self.threads) @ solved
+        return (prior[n:] - correction).reshape(-1, *shape)
 
     def report(self) -> str:
         """What was fitted, why the search stopped, which bounds are active, the condition number, and what to try."""
         check_is_fitted(self)
-        search, condition = self.search_, self._factor.condition
+        search, factor = self.search_, self._factor
         noise = "one variance per input" if np.ndim(self.noise_) else f"{self.noise_:.4g}"
         lines = [
             f"kernel: {self.kernel_!r}",
             f"noise variance: {noise}",
-            f"log marginal likelihood: {self.log_marginal_likelihood_:.6g}",
+            f"log marginal likelihood: {self.log_marginal_likelihood_:.6g}"
+            + (f" (standard error {self.log_marginal_likelihood_error_:.2g})" if factor is None else ""),
             f"search: {search.message}; {search.evaluations} evaluations; "
             f"objective at the end of each start: {', '.join(f'{v:.6g}' for v in search.values)}",
             f"at a bound: {', '.join(search.at_bounds) or 'none'}",
-            f"condition number: {condition:.2g}; jitter added: {self._factor.jitter:.2g}",
+            f"posterior mean: {self.certificate_}"
+            if factor is None
+            else f"condition number: {factor.condition:.2g}; jitter added: {factor.jitter:.2g}",
         ]
-        return "\n".join(lines + [f"try: {advice}" for advice in self._advice(condition)])
+        return "\n".join(lines + [f"try: {advice}" for advice in self._advice()])
 
-    def _advice(self, condition: float) -> list[str]:
-        search, advice = self.search_, []
+    def _advice(self) -> list[str]:
+        search, factor, advice = self.search_, self._factor, []
         for name in search.at_bounds:
             if "length_scale" in name and "upper" in name:
                 advice.append(f"{name} grew to its bound: the column may not matter; leave it out, or widen bounds=.")
             else:
                 advice.append(f"widen bounds= of {name}, or fix it.")
-        if self._factor.jitter > 0:
+        if factor is not None and factor.jitter > 0:
             advice.append(
                 "the matrix was singular to rounding and got jitter: use more noise, or remove repeated inputs."
             )
-        elif condition > 1e12:
+        elif factor is not None and factor.condition > 1e12:
             advice.append("the matrix is ill-conditioned: use more noise.")
         if len(search.values) == 1 and search.evaluations > 1:
             advice.append("other starts with n_restarts=5, as the objective may have several maxima.")

@@ -71,3 +71,15 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
 def check_lengths(X: Any, y: np.ndarray) -> None:
     """Raise if X and y have different numbers of rows."""
     check_consistent_length(np.empty(checks.number_of(X)), y)
+
+
+def take(X: Any, rows: np.ndarray) -> Any:
+    """Some of the inputs, of any type."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+
+
+def evenly(n: int, at_most: int) -> np.ndarray:
+    """Indices of at most so many of n inputs, evenly spread over all."""
+    return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(int))

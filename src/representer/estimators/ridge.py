@@ -14,7 +14,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from representer.estimators.hyperparameters import LogParameters
-from representer.estimators.inputs import check_inputs, check_lengths, check_weights, is_precomputed, to_kernel
+from representer.estimators.inputs import (
+    check_inputs,
+    check_lengths,
+    check_weights,
+    evenly,
+    is_precomputed,
+    take,
+    to_kernel,
+)
 from representer.estimators.progress import Progress
 from representer.functions import Function
 from representer.gram import machine_memory
@@ -175,11 +183,11 @@ class _Ridge(BaseEstimator):
 
         By L-BFGS on at most 2,000 rows evenly spread over all.
         """
-        rows = np.unique(np.linspace(0, problem.n - 1, min(problem.n, TUNING_ROWS)).astype(int))
+        rows = evenly(problem.n, TUNING_ROWS)
         weights = None if problem.weights is None else problem.weights[rows]
         if weights is not None and np.any(weights == 0):
             rows, weights = rows[weights > 0], weights[weights > 0]
-        X, targets = _take(problem.X, rows), problem.targets[rows]
+        X, targets = take(problem.X, rows), problem.targets[rows]
         parameters = LogParameters(problem.kernel, problem.kernel.prepare(X))
         start = np.append(parameters.start, np.log(max(problem.alpha.max(), 1e-8)))
 
@@ -376,10 +384,3 @@ class KernelRidgeClassifier(ClassifierMixin, _Ridge):
 def _label(values: np.ndarray) -> np.ndarray:
     """Index of the class: the sign for two classes, else the column with the largest value."""
     return (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
-
-
-def _take(X: Any, rows: np.ndarray) -> Any:
-    """Some of the inputs, of any type."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

@@ -1,5 +1,6 @@
-"""Finite feature maps: low-rank factors of a kernel matrix."""
+"""Finite feature maps: low-rank factors of a kernel matrix, and Mercer's expansion."""
 
+from representer.features.mercer import Mercer, mercer
 from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
 
-__all__ = ["LowRank", "pivoted_cholesky"]
+__all__ = ["LowRank", "Mercer", "mercer", "pivoted_cholesky"]

@@ -60,6 +60,7 @@ def solve(
     max_iter: int = 1000,
     memory: int = 2 * 10**9,
     random_state: Any = 0,
+    low_rank: LowRank | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Conjugate gradients with float32 products inside, and true float64 residuals outside.
@@ -72,7 +73,7 @@ def solve(
     B, n = problem.right_sides, problem.n
     scale = np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
     stored = 4 * n * n <= memory // 4
-    low_rank = _low_rank(problem, memory // 4, random_state)
+    low_rank = low_rank or approximate(problem, memory // 4, random_state)
     precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
     fast: Any = _Stored(problem) if stored else Gram.of(problem.kernel, problem.fast, threads=problem.threads)
     K, Z, R, size = fast, np.zeros_like(B), B / scale, 1.0
@@ -94,7 +95,8 @@ def solve(
             K = problem.gram if stalled else K
     coef, intercept = problem.finish(Z * scale)
     R *= scale
-    relative, bound = problem.judge(R[:, :-1] - R[:, -1:] * intercept if problem.intercept else R)
+    R = R[:, :-1] - R[:, -1:] * intercept if problem.intercept else R
+    relative, bound = problem.judge(R)
     return Result(
         coef,
         intercept,
@@ -111,6 +113,7 @@ def solve(
             seconds=perf_counter() - start,
             precision="float32 products, float64 residuals" if K is fast else "float64 products",
         ),
+        R,
     )
 
 
@@ -128,7 +131,7 @@ def _scaled(progress: Progress, size: float) -> Progress:
     return lambda what, residual: progress(what, residual * size)
 
 
-def _low_rank(problem: RidgeProblem, memory: int, random_state: Any) -> LowRank:
+def approximate(problem: RidgeProblem, memory: int, random_state: Any) -> LowRank:
     """As much rank as is worth its cost.
 
     Until the remainder is below alpha, the memory is used, or 10 products' time is.

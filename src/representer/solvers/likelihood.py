@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.linalg import blas, lapack
 
 from representer.gram import Gram
 from representer.kernels.base import Gradients, Kernel
+from representer.problem import Certificate
 
 
 class Factor:
@@ -20,6 +22,8 @@ class Factor:
     """
 
     def __init__(self, kernel: Kernel, inputs: Any, noise: np.ndarray, threads: int | None = None):
+        started = perf_counter()
+        self.kernel, self.inputs, self.threads = kernel, inputs, threads
         self.jitter = self.norm = 0.0
         for power in (None, *range(-10, -4)):
             A = kernel.block(inputs, threads=threads).astype(np.float64, copy=False)
@@ -30,6 +34,7 @@ class Factor:
             # the transposed view is column-major as LAPACK wants it, and the same matrix
             self.L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=0)
             if info == 0:
+                self.seconds = perf_counter() - started
                 return
         raise np.linalg.LinAlgError(
             "The covariance matrix is not positive definite even with jitter; "
@@ -54,6 +59,27 @@ class Factor:
     def half_solve(self, B: np.ndarray) -> np.ndarray:
         """L^(-1) B."""
         return lapack.dtrtrs(self.L, np.asfortranarray(B), lower=1)[0]
+
+    def certificate(self, a: np.ndarray, Y: np.ndarray, noise: np.ndarray, tol: float) -> Certificate:
+        """How well a solves (K + noise) a = y, with K computed anew."""
+        started = perf_counter()
+        r = Y - Gram.of(self.kernel, self.inputs, threads=self.threads) @ a - (noise[:, None] + self.jitter) * a
+        size, norms = np.linalg.norm(Y, axis=0), np.linalg.norm(r, axis=0)
+        relative = float(np.divide(norms, size, out=norms.copy(), where=size > 0).max())
+        least, n = noise.min() + self.jitter, len(Y)
+        return Certificate(
+            solver="Cholesky",
+            reason="n is in the direct range",
+            converged=relative <= tol,
+            residual=relative,
+            tolerance=tol,
+            error_bound=norms / (2.0 * np.sqrt(least)) if least > 0 else np.full_like(norms, np.inf),
+            iterations=1,
+            kernel_evaluations=n * (n + 1),
+            bytes=8 * n * n,
+            seconds=self.seconds + perf_counter() - started,
+            precision="float64",
+        )
 
     def invert(self) -> np.ndarray:
         """The inverse, written over the factor; only its lower triangle is meaningful."""

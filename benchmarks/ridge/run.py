@@ -1,0 +1,118 @@
+"""How fast and how large is exact kernel ridge regression?
+
+    python benchmarks/ridge/run.py [quick]
+
+RBF kernel on standardised data, to a relative residual of 1e-6. Real data are used where the folder has them (see
+`load` in common.py), Friedman's function otherwise. ``quick`` leaves out the long rows (36,000 rows and more).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.kernel_ridge import KernelRidge as Other
+from sklearn.model_selection import GridSearchCV
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import Table, friedman, in_new_process, load, median_seconds, print_versions
+
+from representer import KernelRidge
+from representer.kernels import RBF
+
+SCALE, ALPHA = np.sqrt(5.0), 1e-2
+GAMMA = 0.5 / SCALE**2
+
+MEMORY = """
+import resource, numpy as np
+from common import load, friedman
+data = load("kin40k"); X, y = friedman(40_000) if data is None else data
+X, y = X[:{n}], y[:{n}]
+{fit}
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
+"""
+OWN = """
+from representer import KernelRidge
+from representer.kernels import RBF
+KernelRidge({alpha}, kernel=RBF({scale})).fit(X, y)
+"""
+THEIRS = """
+from sklearn.kernel_ridge import KernelRidge
+KernelRidge(alpha={alpha}, kernel="rbf", gamma=0.5 / {scale}**2).fit(X, y)
+"""
+
+
+def peak(n: int, fit: str) -> float:
+    """Peak memory of a process that fits, in MB, above one that only loads."""
+    code = fit.format(alpha=ALPHA, scale=SCALE)
+    idle = code.replace(".fit(X, y)", ".fit(X[:100], y[:100])")
+    return in_new_process(MEMORY.format(n=n, fit=code)) - in_new_process(MEMORY.format(n=n, fit=idle))
+
+
+def ten_thousand(table: Table, X: np.ndarray, y: np.ndarray) -> None:
+    """Time, agreement and memory at n = 10,000."""
+    A, b, test = X[:10_000], y[:10_000], X[10_000:12_000]
+    own = KernelRidge(ALPHA, kernel=RBF(SCALE))
+    other = Other(alpha=ALPHA, kernel="rbf", gamma=GAMMA)
+    seconds = median_seconds(lambda: own.fit(A, b), 3)
+    theirs = median_seconds(lambda: other.fit(A, b), 1)
+    print(f"       {own.certificate_}")
+    table.row("n = 10,000: scikit-learn's KernelRidge / own", theirs / seconds, ">=", 6, note=f"{seconds:.2f} s")
+    error = np.abs(own.predict(test) - other.predict(test)).max() / other.predict(test).std()
+    table.row("n = 10,000: largest difference of predictions / their deviation", error, "<=", 1e-3, "")
+    table.row("n = 10,000: peak memory, own / scikit-learn's", peak(10_000, OWN) / peak(10_000, THEIRS), "<=", 1 / 3)
+
+
+def small(table: Table, X: np.ndarray, y: np.ndarray) -> None:
+    """A single alpha, and the whole path with leave-one-out, at n = 1,000 to 5,000."""
+    alphas = np.logspace(-6, 2, 50)
+    for n in (1000, 2000, 5000):
+        A, b = X[:n], y[:n]
+        own = median_seconds(lambda A=A, b=b: KernelRidge(ALPHA, kernel=RBF(SCALE)).fit(A, b), 3)
+        other = median_seconds(lambda A=A, b=b: Other(alpha=ALPHA, kernel="rbf", gamma=GAMMA).fit(A, b), 3)
+        table.row(f"n = {n}: scikit-learn's KernelRidge / own, one alpha", other / own, ">=", 1)
+        start = time.perf_counter()
+        path = KernelRidge(alphas, kernel=RBF(SCALE)).fit(A, b)
+        own = time.perf_counter() - start
+        some = alphas[::10]  # a fifth of the grid, scaled, keeps the benchmark short
+        search = GridSearchCV(Other(kernel="rbf", gamma=GAMMA), {"alpha": some}, cv=5, refit=False)
+        start = time.perf_counter()
+        search.fit(A, b)
+        other = (time.perf_counter() - start) * len(alphas) / len(some)
+        note = f"{own:.2f} s, alpha {path.alpha_:.2g}"
+        table.row(
+            f"n = {n}: GridSearchCV(cv=5) / own, 50 alphas with exact leave-one-out", other / own, ">=", 30, note=note
+        )
+
+
+def large(table: Table, X: np.ndarray, y: np.ndarray) -> None:
+    """Time and memory beyond what a stored matrix allows, and the growth of the cost."""
+    start = time.perf_counter()
+    model = KernelRidge(ALPHA, kernel=RBF(SCALE)).fit(X[:36_000], y[:36_000])
+    table.row("n = 36,000: seconds", time.perf_counter() - start, "<=", 60, "s", note=str(model.certificate_.converged))
+    table.row("n = 36,000: peak memory", peak(36_000, OWN), "<=", 2000, "MB")
+    seconds = {}
+    for n in (10_000, 20_000, 40_000, 80_000, 100_000):
+        A, b = friedman(n)
+        start = time.perf_counter()
+        model = KernelRidge(1e-6 * n, kernel=RBF(SCALE)).fit(A, b)
+        seconds[n] = time.perf_counter() - start
+        print(f"       Friedman, n = {n}: {model.certificate_}")
+    table.row("Friedman, n = 100,000, alpha = 1e-6 n: seconds", seconds[100_000], "<=", 240, "s")
+    table.row("Friedman: bytes of the fit at n = 100,000", model.certificate_.bytes / 1e6, "<=", 2000, "MB")
+    power = np.log(seconds[80_000] / seconds[10_000]) / np.log(8)
+    table.row("Friedman: time grows as n to the power, from 10,000 to 80,000", float(power), "<=", 2.5, "")
+
+
+if __name__ == "__main__":
+    print_versions()
+    X, y = load("kin40k") or friedman(40_000)
+    table = Table()
+    KernelRidge(ALPHA).fit(X[:300], y[:300])
+    small(table, X, y)
+    ten_thousand(table, X, y)
+    if "quick" not in sys.argv:
+        large(table, X, y)
+    table.end()
