@@ -47,8 +47,10 @@ lock:  ## refresh constraints.txt (use the oldest supported Python)
 	mv build/constraints.txt constraints.txt
 	rm -rf build/lock
 
-bench: setup  ## measure the speed of Gram products
+bench: setup  ## measure speed against other libraries
 	$(BIN)/python benchmarks/gram/run.py
+	$(BIN)/python benchmarks/ridge/run.py
+	$(BIN)/python benchmarks/gp/run.py
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build dist .coverage* .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -32,7 +32,8 @@ def problem(weighted=False, intercept=False, alpha=(0.3,), n=60, kernel=None, se
 def solution(problem):
     """Coefficients and intercepts from the conditions of optimality: alpha a = W (y - K a - b) and, with b, 1'a = 0."""
     K = problem.kernel(np.asarray(problem.X, np.float64) if isinstance(problem.X, np.ndarray) else problem.X)
-    solved = [ridge(K, y, a, problem.weights, problem.intercept) for y, a in zip(problem.targets.T, problem.alpha)]
+    pairs = zip(problem.targets.T, problem.alpha, strict=True)
+    solved = [ridge(K, y, a, problem.weights, problem.intercept) for y, a in pairs]
     return np.array([coef for coef, _ in solved]).T, np.array([b for _, b in solved])
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from representer.estimators.hyperparameters import LogParameters
-from representer.estimators.inputs import check_inputs, check_lengths, evenly, take, to_kernel
+from representer.estimators.hyperparameters import LogParameters, largest
+from representer.estimators.inputs import check_inputs, check_lengths, evenly, is_precomputed, take, to_kernel
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.functions import Function, concatenate
 from representer.gram import Gram, machine_memory
 from representer.kernels import checks
-from representer.kernels.base import Kernel, Scaled
+from representer.kernels.base import Kernel, Scaled, require_definite
 from representer.kernels.stationary import RBF
 from representer.solvers.likelihood import Factor, log_leave_one_out, log_marginal_likelihood
 from representer.solvers.posterior import IterativePosterior
@@ -28,6 +29,8 @@ DIRECT_UP_TO = 8000
 """Inputs up to which the posterior is computed by Cholesky."""
 TUNING_ROWS = 2000
 """Inputs on which hyper-parameters are found beyond that."""
+IMPOSSIBLE = 1e100
+"""Objective of hyper-parameters without a positive definite matrix; finite, so that a line search can step back."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class Search:
     @property
     def at_bounds(self) -> list[str]:
         """Names of hyper-parameters that stopped at a bound, with the side."""
-        low, high = np.isclose(self.theta, self.bounds[:, 0]), np.isclose(self.theta, self.bounds[:, 1])
+        free = self.bounds[:, 0] < self.bounds[:, 1] if self.evaluations else np.zeros(len(self.names), bool)
+        low, high = (free & np.isclose(self.theta, side) for side in self.bounds.T)
         return [f"{n} ({'lower' if a else 'upper'})" for n, a, b in zip(self.names, low, high, strict=True) if a or b]
 
 
@@ -71,7 +75,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Further starts, drawn log-uniformly between the bounds.
     bounds : dict
         From names of hyper-parameters (as in ``kernel.get_params()``, or "noise") to (low, high). Others may move by a
-        factor of 1,000 to both sides, the noise between 1e-8 and 10 times the variance of y.
+        factor of 1,000 to both sides, the noise between 1e-6 and 10 times the variance of y.
     priors : dict
         From names to distributions with a ``logpdf`` (such as those of scipy.stats); their logarithms are added to the
         objective.
@@ -149,6 +153,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
     # ---- fit ----
@@ -157,7 +162,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
         if y is None:
             raise ValueError("GaussianProcessRegressor requires y to be passed, but the target y is None.")
-        kernel = self._start_kernel()
+        kernel = Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
+        require_definite(kernel, "a Gaussian process")
         X = check_inputs(self, X, kernel, reset=True)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_lengths(X, y)
@@ -165,42 +171,47 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Y = y.reshape(len(y), -1)
         self._single_output = y.ndim == 1
         self._mean = Y.mean(axis=0) if self.normalize_y else np.zeros(Y.shape[1])
-        scale = Y.std(axis=0) if self.normalize_y else np.ones(Y.shape[1])
-        self._scale = np.where(scale > 0, scale, 1.0)
+        self._scale = _deviation(Y) if self.normalize_y else np.ones(Y.shape[1])
         Y = (Y - self._mean) / self._scale
-        kernel = kernel.fitted_to(X)
         direct = self._is_direct(len(Y))
-        rows = np.arange(len(Y)) if direct else evenly(len(Y), TUNING_ROWS)
-        noise = self.noise if isinstance(self.noise, str) or np.ndim(self.noise) == 0 else np.asarray(self.noise)[rows]
-        self.kernel_, found = self._optimized(kernel, take(X, rows), Y[rows], noise)
-        self.noise_ = found if np.ndim(self.noise) == 0 else np.asarray(self.noise, np.float64)
+        rows = np.arange(len(Y)) if direct else evenly(len(Y), self._tuning_rows())
+        given = self.noise if np.ndim(self.noise) == 0 else np.asarray(self.noise, np.float64)
+        self.kernel_, found = self._optimized(
+            kernel.fitted_to(X), take(X, rows), Y[rows], given if np.ndim(given) == 0 else given[rows]
+        )
+        self.noise_ = found if np.ndim(given) == 0 else given
         self._condition(X, Y, direct)
+        if not self.search_.values:
+            prior = self._log_prior(self.search_.names, self.search_.theta)[0]
+            self.search_ = replace(self.search_, values=[self.log_marginal_likelihood_ + prior])
         return self
-
-    def _start_kernel(self) -> Kernel:
-        return Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
 
     def _check_options(self, n: int) -> None:
         if self.objective not in ("likelihood", "loo"):
             raise ValueError(f"objective is {self.objective!r}; use 'likelihood' or 'loo'.")
         if self.optimizer not in ("lbfgs", None):
             raise ValueError(f"optimizer is {self.optimizer!r}; use 'lbfgs' or None.")
-        if isinstance(self.noise, str):
-            if self.noise != "estimate":
-                raise ValueError(f"noise is {self.noise!r}; use 'estimate', a variance, or one variance per input.")
-        else:
-            noise = np.asarray(self.noise, np.float64)
-            if noise.shape not in ((), (n,)) or np.any(noise < 0) or not np.all(np.isfinite(noise)):
-                raise ValueError(
-                    f"noise has shape {noise.shape} for {n} inputs; "
-                    "give one variance, or one for each input, not negative."
-                )
         if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
             raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
+        checks.whole(self.n_restarts, "n_restarts", least=0)
+        for name in ("memory", "threads"):
+            if getattr(self, name) is not None:
+                checks.whole(getattr(self, name), name)
+        if isinstance(self.noise, str) and self.noise == "estimate":
+            return
+        try:
+            noise = np.asarray(self.noise, np.float64)
+        except (TypeError, ValueError):
+            noise = np.array(np.nan)
+        if noise.shape not in ((), (n,)) or not np.all(np.isfinite(noise)) or np.any(noise < 0):
+            raise ValueError(
+                f"noise is {self.noise!r}; use 'estimate', one variance, or one variance for each of the {n} inputs, "
+                "none of them negative."
+            )
 
     def _is_direct(self, n: int) -> bool:
         """Whether the posterior holds an n x n matrix; raise if it should and cannot."""
-        needed, memory = 8 * 3 * n * n, machine_memory() if self.memory is None else self.memory
+        needed, memory = 8 * self._matrices() * n * n, machine_memory() if self.memory is None else self.memory
         if self.solver == "cholesky" and needed > memory:
             raise MemoryError(
                 f"An exact Gaussian process on {n} inputs needs {needed / 1e9:.3g} GB, above the budget of "
@@ -208,55 +219,96 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return self.solver == "cholesky" or (self.solver == "auto" and n <= DIRECT_UP_TO and needed <= memory)
 
+    def _matrices(self) -> int:
+        """How many n x n matrices the search holds at once."""
+        return 3 if self.objective == "likelihood" else 5
+
+    def _tuning_rows(self) -> int:
+        memory = machine_memory() if self.memory is None else self.memory
+        return int(np.clip(np.sqrt(memory / (8 * self._matrices())), 2, TUNING_ROWS))
+
     def _optimized(self, kernel: Kernel, X: Any, Y: np.ndarray, given: Any) -> tuple[Kernel, Any]:
         """Kernel and noise that maximise the objective.
 
         ``given`` is the noise as it was asked for, for these inputs.
         """
-        inputs = kernel.prepare(_double(X))
-        parameters = LogParameters(kernel, inputs)
-        estimate = isinstance(self.noise, str)
-        variance = float(Y.var()) or 1.0
+        parameters = LogParameters(kernel, kernel.prepare(_double(X)))
+        estimate = isinstance(given, str)
+        variance = float(np.mean(_deviation(Y) ** 2))
         noise = np.full(len(Y), 0.1 * variance) if estimate else np.broadcast_to(np.asarray(given, float), len(Y))
         names = parameters.names + ["noise"] * estimate
         start = np.append(parameters.start, [np.log(0.1 * variance)] * estimate)
         bounds = self._bounds(names, start, variance)
+        self._check_priors(names, start)
+        negative = self._objective(parameters, names, X, Y, noise, estimate)
+        if self.optimizer is None or not len(start):
+            # the likelihood comes with the posterior, without a gradient
+            values = [-negative(start)[0]] if self.objective == "loo" else []
+            self.search_ = Search(names, start, bounds, values, "not optimised", True, 0)
+            return kernel, float(noise[0])
+        theta = self._search(negative, names, self._starts(negative, names, start, bounds, variance), bounds)
+        found = float(np.exp(theta[-1])) if estimate else given
+        return parameters.kernel_at(theta[: len(parameters.start)]), found
+
+    def _objective(
+        self, parameters: LogParameters, names: list[str], X: Any, Y: np.ndarray, noise: np.ndarray, estimate: bool
+    ) -> Any:
+        """Minus the objective and its gradient, as a function of theta."""
         function = log_marginal_likelihood if self.objective == "likelihood" else log_leave_one_out
-        size = len(parameters.start)
+        size, X = len(parameters.start), _double(X)
 
         def negative(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            here = parameters.kernel_at(theta[:size])
-            v = np.full(len(Y), np.exp(theta[-1])) if estimate else noise
+            kernel = parameters.kernel_at(theta[:size])
+            variances = np.full(len(Y), np.exp(theta[-1])) if estimate else noise
             try:
                 # length scales are part of the layout of prepared inputs
-                result = function(here, here.prepare(_double(X)), Y, v, self.threads)
+                result = function(kernel, kernel.prepare(X), Y, variances, self.threads)
             except np.linalg.LinAlgError:
-                return np.inf, np.zeros_like(theta)
+                return IMPOSSIBLE, np.zeros_like(theta)
             gradient = parameters.gradient(theta[:size], result.gradients)
-            gradient = np.append(gradient, [np.exp(theta[-1]) * result.by_noise.sum()] * estimate)
+            if estimate:
+                gradient = np.append(gradient, np.exp(theta[-1]) * result.by_noise.sum())
             prior, by_prior = self._log_prior(names, theta)
-            return -(result.value + prior), -(gradient + by_prior)
+            value, slope = -(result.value + prior), -(gradient + by_prior)
+            good = np.isfinite(value) and np.all(np.isfinite(slope))
+            return (value, slope) if good else (IMPOSSIBLE, np.zeros_like(theta))
 
-        if self.optimizer is None or not len(start):
-            self.search_ = Search(names, start, bounds, [-negative(start)[0]], "not optimised", True, 1)
-            return kernel, float(noise[0])
-        theta = self._search(negative, names, start, bounds)
-        found = float(np.exp(theta[-1])) if estimate else given
-        return parameters.kernel_at(theta[:size]), found
+        return negative
+
+    def _starts(
+        self, negative: Any, names: list[str], start: np.ndarray, bounds: np.ndarray, variance: float
+    ) -> list[np.ndarray]:
+        """The start as given, or with amplitudes in the units of y where that is better.
+
+        And random ones between the bounds.
+        """
+        rng = check_random_state(self.random_state)
+        start = np.clip(start, *bounds.T)
+        scaled = start + np.log(variance) * np.array([_is_amplitude(name) for name in names])
+        scaled = np.clip(scaled, *bounds.T)
+        first = start if np.all(scaled == start) else min(start, scaled, key=lambda theta: negative(theta)[0])
+        return [first] + [rng.uniform(*bounds.T) for _ in range(self.n_restarts)]
 
     def _bounds(self, names: list[str], start: np.ndarray, variance: float) -> np.ndarray:
         wide = np.log(1000.0)
         bounds = np.stack([start - wide, start + wide], axis=1)
         given = dict(self.bounds or {})
         for i, name in enumerate(names):
+            bounds[i, 1] = min(bounds[i, 1], largest(name))
+            if _is_amplitude(name):  # room for the units of y as well
+                bounds[i] = min(bounds[i, 0], np.log(1e-3 * variance)), max(bounds[i, 1], np.log(1e3 * variance))
             if name == "noise":
-                bounds[i] = np.log([1e-8 * variance, 10.0 * variance])
+                bounds[i] = np.log([1e-6 * variance, 10.0 * variance])
             key = name if name in given else name.split("[")[0]
             if key in given:
-                low, high = given[key]
-                if not 0 < low <= high:
+                pair = np.asarray(given[key], dtype=object)
+                if (
+                    pair.shape != (2,)
+                    or not all(isinstance(p, Real) for p in pair)
+                    or not 0 < pair[0] <= pair[1] < np.inf
+                ):
                     raise ValueError(f"The bounds of {key} are {given[key]!r}; give two positive numbers (low, high).")
-                bounds[i] = np.log([low, high])
+                bounds[i] = np.log(pair.astype(np.float64))
         unknown = set(given) - {name.split("[")[0] for name in names} - set(names)
         if unknown:
             raise ValueError(
@@ -264,22 +316,36 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return bounds
 
+    def _check_priors(self, names: list[str], start: np.ndarray) -> None:
+        known = set(names) | {name.split("[")[0] for name in names}
+        for name, prior in (self.priors or {}).items():
+            if name not in known:
+                raise ValueError(f"There is no hyper-parameter {name!r} for a prior; there are {', '.join(names)}.")
+            if not hasattr(prior, "logpdf"):
+                raise TypeError(
+                    f"The prior of {name} is {prior!r}; give a distribution with a logpdf, as in scipy.stats."
+                )
+        if not np.isfinite(self._log_prior(names, start)[0]):
+            raise ValueError(
+                "A prior has no density where the search starts; start inside it, by the kernel's own values, or use a "
+                "prior that is positive everywhere."
+            )
+
     def _log_prior(self, names: list[str], theta: np.ndarray) -> tuple[float, np.ndarray]:
         """The sum of log prior densities of the values exp(theta), and its gradient by central differences in theta."""
         total, gradient, step = 0.0, np.zeros_like(theta), 1e-5
         for i, name in enumerate(names):
             prior = (self.priors or {}).get(name, (self.priors or {}).get(name.split("[")[0]))
             if prior is not None:
-                here, low, high = prior.logpdf(np.exp(theta[i] + np.array([0.0, -step, step])))
-                total, gradient[i] = total + here, (high - low) / (2.0 * step)
+                here, low, high = map(float, prior.logpdf(np.exp(theta[i] + np.array([0.0, -step, step]))))
+                slope = high - low if np.isfinite(high) and np.isfinite(low) else 0.0
+                total, gradient[i] = total + here, slope / (2.0 * step)
         return total, gradient
 
-    def _search(self, negative: Any, names: list[str], start: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        rng = check_random_state(self.random_state)
-        starts = [np.clip(start, *bounds.T)] + [rng.uniform(*bounds.T) for _ in range(self.n_restarts)]
+    def _search(self, negative: Any, names: list[str], starts: list[np.ndarray], bounds: np.ndarray) -> np.ndarray:
         runs = [minimize(negative, s, jac=True, method="L-BFGS-B", bounds=bounds) for s in starts]
         best = min(runs, key=lambda run: run.fun)
-        if not np.isfinite(best.fun):
+        if best.fun >= IMPOSSIBLE:
             raise np.linalg.LinAlgError(
                 "No hyper-parameters with a positive definite covariance were found; use more noise."
             )
@@ -323,9 +389,20 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             float(np.vdot(Y, a)) + targets * (determinant + n * np.log(2.0 * np.pi))
         )
         self.log_marginal_likelihood_error_ = 0.5 * targets * error
+        if not self.certificate_.converged:
+            self.log_marginal_likelihood_error_ = np.inf
+            warnings.warn(
+                f"The posterior mean reached a relative residual of {self.certificate_.residual:.2g}, not the "
+                "tolerance "
+                f"{self.tol:.2g}; use more noise, solver='cholesky' if n x n fits the memory, or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         coef, constant = a * self._scale, self._mean
         self.dual_coef_ = coef[:, 0] if self._single_output else coef
-        self.function_ = Function(self.kernel_, X, self.dual_coef_, constant[0] if self._single_output else constant)
+        self.function_ = Function(
+            self.kernel_, _double(X), self.dual_coef_, constant[0] if self._single_output else constant
+        )
 
     # ---- use ----
 
@@ -370,7 +447,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         columns = self.kernel_.block(A, self._inputs, threads=self.threads).T
         solved = self._posterior.solve(columns).coef if self._factor is None else self._factor.solve(columns)
         explained = columns.T @ solved
-        return self.kernel_.block(A).astype(np.float64) - (explained + explained.T) / 2
+        # words or items that training inputs do not have still matter between new inputs, so the prior is prepared anew
+        return self.kernel_(_double(X)) - (explained + explained.T) / 2
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, pathwise: bool | None = None) -> np.ndarray:
         """Joint draws of f at all x in X from the posterior: shape (n, n_samples), or (n, n_targets, n_samples).
@@ -391,6 +469,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         draws = means[:, :, None] + draws * self._scale[:, None]
         return draws[:, 0] if self._single_output else draws
 
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
+        """`sample` by scikit-learn's name."""
+        return self.sample(X, n_samples, random_state)
+
     def _from_covariance(self, X: Any, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
         """Draws around the mean from the eigenvectors of the posterior covariance."""
         values, vectors = np.linalg.eigh(self._covariance(X))
@@ -410,7 +492,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         noise = np.sqrt(np.broadcast_to(np.asarray(self.noise_, np.float64), n))[:, None] * rng.normal(size=(n, draws))
         seen = prior[:n] + noise
         solved = self._posterior.solve(seen).coef if self._factor is None else self._factor.solve(seen)
-        correction = Gram.of(self.kernel_, everywhere[n:], self._inputs, threads=self.threads) @ solved
+        correction = Gram.of(self.kernel_, everywhere[n:], everywhere[:n], threads=self.threads) @ solved
         return (prior[n:] - correction).reshape(-1, *shape)
 
     def report(self) -> str:
@@ -424,7 +506,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             f"log marginal likelihood: {self.log_marginal_likelihood_:.6g}"
             + (f" (standard error {self.log_marginal_likelihood_error_:.2g})" if factor is None else ""),
             f"search: {search.message}; {search.evaluations} evaluations; "
-            f"objective at the end of each start: {', '.join(f'{v:.6g}' for v in search.values)}",
+            f"objective at the end of each start: {', '.join(f'{v:.6g}' for v in search.values) or 'none'}",
             f"at a bound: {', '.join(search.at_bounds) or 'none'}",
             f"posterior mean: {self.certificate_}"
             if factor is None
@@ -435,8 +517,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _advice(self) -> list[str]:
         search, factor, advice = self.search_, self._factor, []
         for name in search.at_bounds:
-            if "length_scale" in name and "upper" in name:
+            if "length_scale[" in name and "upper" in name:
                 advice.append(f"{name} grew to its bound: the column may not matter; leave it out, or widen bounds=.")
+            elif name == "noise (lower)":
+                advice.append("the noise fell to its bound: the data look noise-free; fix noise= at a small variance.")
             else:
                 advice.append(f"widen bounds= of {name}, or fix it.")
         if factor is not None and factor.jitter > 0:
@@ -450,6 +534,17 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if not search.success:
             advice.append("scale inputs and targets to variance one, or give bounds= that leave out extremes.")
         return advice
+
+
+def _deviation(Y: np.ndarray) -> np.ndarray:
+    """The standard deviation of each column; 1 for a column that is constant to rounding."""
+    deviation = Y.std(axis=0)
+    return np.where(deviation > 10 * np.finfo(np.float64).eps * np.abs(Y).max(axis=0), deviation, 1.0)
+
+
+def _is_amplitude(name: str) -> bool:
+    """Whether a hyper-parameter multiplies kernel values, and so has the units of y squared."""
+    return name.split("__")[-1] in ("factor", "value")
 
 
 def _double(X: Any) -> Any:

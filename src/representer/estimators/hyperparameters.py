@@ -10,6 +10,11 @@ from sklearn.base import clone
 from representer.kernels.base import Gradients, Kernel
 
 
+def largest(name: str) -> float:
+    """The logarithm of the largest value of a hyper-parameter with a range of its own, infinity for others."""
+    return np.log(0.999) if name.split("__")[-1] == "hurst" else np.inf
+
+
 class LogParameters:
     """theta = log of every hyper-parameter that has a gradient and is positive; the others stay as they are.
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
-from representer.estimators.hyperparameters import LogParameters
+from representer.estimators.hyperparameters import LogParameters, largest
 from representer.estimators.inputs import (
     check_inputs,
     check_lengths,
@@ -203,7 +203,8 @@ class _Ridge(BaseEstimator):
             by_theta = np.append(parameters.gradient(theta[:-1], gradients), alpha * by_alpha)
             return np.log(value), by_theta / value
 
-        bounds = [(value - 7.0, value + 7.0) for value in start[:-1]] + [(np.log(1e-10), np.log(1e6))]
+        ranges = zip(start[:-1], parameters.names, strict=True)
+        bounds = [(v - 7.0, min(v + 7.0, largest(name))) for v, name in ranges] + [(np.log(1e-10), np.log(1e6))]
         best = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
         self.loo_error_ = float(np.exp(best.fun))
         alpha = np.full_like(problem.alpha, np.exp(best.x[-1]))

@@ -1,0 +1,97 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from representer import KernelRidge
+from representer.estimators.inputs import (
+    NAMES,
+    check_inputs,
+    check_lengths,
+    check_weights,
+    is_precomputed,
+    to_kernel,
+)
+from representer.kernels import RBF, Kernel, Linear, On, Precomputed, Spectrum
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names(name):
+    kernel = to_kernel(name)
+    assert isinstance(kernel, Kernel)
+    assert kernel == NAMES[name]()
+
+
+def test_an_object_is_itself():
+    kernel = 2.0 * RBF() + Linear()
+    assert to_kernel(kernel) is kernel
+
+
+@pytest.mark.parametrize("wrong", ["rbff", None, 3, RBF, np.dot], ids=str)
+def test_what_is_not_a_kernel(wrong):
+    with pytest.raises(ValueError, match=r"pass a kernel object such as RBF\(\).*Callable\(function\).*rbf, linear"):
+        to_kernel(wrong)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [("precomputed", True), (Precomputed(), True), ("rbf", False), (RBF(), False), (None, False)],
+)
+def test_is_precomputed(kernel, expected):
+    assert is_precomputed(kernel) is expected
+
+
+@pytest.mark.parametrize(
+    ("X", "dtype"),
+    [
+        ([[1, 2], [3, 4]], np.float64),
+        (np.array([[1, 2], [3, 4]], np.float32), np.float32),
+        (pd.DataFrame({"a": [1, 3], "b": [2.0, 4.0]}), np.float64),
+        (sparse.coo_array(np.array([[1.0, 2.0], [3.0, 4.0]])), np.float64),
+    ],
+    ids=["list", "float32", "frame", "sparse"],
+)
+def test_rows_of_numbers(X, dtype):
+    model = KernelRidge()
+    checked = check_inputs(model, X, RBF(), reset=True)
+    assert checked.dtype == dtype
+    assert model.n_features_in_ == 2
+    if sparse.issparse(checked):
+        assert checked.format == "csr"
+        checked = checked.toarray()
+    np.testing.assert_array_equal(checked, [[1, 2], [3, 4]])
+
+
+def test_number_of_columns():
+    model = KernelRidge()
+    check_inputs(model, np.ones((4, 2)), RBF(), reset=True)
+    with pytest.raises(ValueError, match="X has 3 features, but KernelRidge is expecting 2"):
+        check_inputs(model, np.ones((1, 3)), RBF(), reset=False)
+
+
+def test_other_inputs_stay_as_they_are():
+    words = ["abc", "bcd"]
+    assert check_inputs(KernelRidge(), words, Spectrum(), reset=True) is words
+    table = pd.DataFrame({"a": [1.0], "s": ["x"]})
+    assert check_inputs(KernelRidge(), table, On(RBF(), ["a"]), reset=True) is table
+    with pytest.raises(TypeError, match="single str; pass a list"):
+        check_inputs(KernelRidge(), "abc", Spectrum(), reset=True)
+    with pytest.raises(ValueError, match="empty"):
+        check_inputs(KernelRidge(), [], Spectrum(), reset=True)
+
+
+def test_weights():
+    X = ["a", "b", "c"]
+    assert check_weights(None, X) is None
+    np.testing.assert_array_equal(check_weights([1, 0, 2], X), [1.0, 0.0, 2.0])
+    assert check_weights([1, 0, 2], X).dtype == np.float64
+    np.testing.assert_array_equal(check_weights(3.0, X), [3.0, 3.0, 3.0])
+    for wrong in ([0, 0, 0], [1, -1, 1], [1, 2], [1, np.nan, 1]):
+        with pytest.raises(ValueError, match=r"(?i)weight"):
+            check_weights(wrong, X)
+
+
+def test_lengths():
+    check_lengths(["a", "b"], np.ones(2))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        check_lengths(["a", "b"], np.ones(3))

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from representer.solvers.choose import DIRECT_UP_TO, Plan, choose_ridge
+
+ONE = np.array([[1.0]])
+PLENTY = 10**15
+
+
+@pytest.mark.parametrize(
+    ("n", "alpha", "path", "solver", "chosen", "reason"),
+    [
+        (100, 1.0, False, "auto", "cholesky", "n is small"),
+        (DIRECT_UP_TO, 1.0, False, "auto", "cholesky", "n is small"),
+        (DIRECT_UP_TO + 1, 1.0, False, "auto", "conjugate_gradient", "n is large, and it stores no n x n matrix"),
+        (10**6, 0.0, False, "auto", "cholesky", "alpha is 0"),
+        (10**5, 1.0, False, "cholesky", "cholesky", "it was asked for"),
+        (100, 1.0, False, "conjugate_gradient", "conjugate_gradient", "it was asked for"),
+        (100, 1.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
+        (10**5, 1.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
+    ],
+)
+def test_ladder(n, alpha, path, solver, chosen, reason):
+    plan = choose_ridge(n, np.array([[alpha]]), path=path, memory=PLENTY, solver=solver)
+    assert (plan.solver, plan.reason) == (chosen, reason)
+
+
+@pytest.mark.parametrize(
+    ("n", "path", "solver", "size"),
+    [
+        (1000, False, "auto", 8 * 1000**2),
+        (2000, False, "auto", 4 * 2000**2),
+        (1000, True, "auto", 24 * 1000**2),
+    ],
+)
+def test_memory_is_told_and_kept(n, path, solver, size):
+    assert choose_ridge(n, ONE, path=path, memory=size, solver=solver).bytes == size
+    with pytest.raises(MemoryError, match=r"needs .* GB, above the budget of .*solver='conjugate_gradient'"):
+        choose_ridge(n, ONE, path=path, memory=size - 1, solver=solver)
+
+
+def test_conjugate_gradients_store_no_square_matrix():
+    n = 100_000
+    plan = choose_ridge(n, ONE, path=False, memory=2 * 10**9)
+    assert plan.solver == "conjugate_gradient"
+    assert plan.bytes < 0.1 * 4 * n**2
+    with pytest.raises(MemoryError, match=r"0\.4 GB"):
+        choose_ridge(10_000, ONE, path=False, memory=399_999_999, solver="cholesky")
+
+
+def test_in_words():
+    plan = Plan("cholesky", "n is small", 2_000_000, 1234)
+    assert str(plan) == "cholesky, because n is small: about 2 MB and 1.23e+03 kernel values."

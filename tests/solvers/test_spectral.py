@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from ridge_cases import CASES, leave_one_out, problem, solution
+
+from representer.kernels import Linear
+from representer.problem import RidgeProblem
+from representer.solvers.spectral import Decomposition
+
+WITH = pytest.mark.parametrize(("weighted", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
+
+
+@CASES
+def test_equals_dense_solution(weighted, intercept, alpha):
+    p = problem(weighted, intercept, alpha)
+    coef, b = p.finish(Decomposition(p).solve(p.ridges))
+    expected, expected_b = solution(p)
+    np.testing.assert_allclose(coef, expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(b, expected_b, rtol=1e-10)
+
+
+@WITH
+@pytest.mark.parametrize("alphas", [[[0.01, 0.01], [1.0, 1.0], [30.0, 30.0]], [[0.1, 3.0]]], ids=["shared", "own"])
+def test_leave_one_out_equals_n_fits(weighted, intercept, alphas):
+    """For inputs of weight zero, too, whose fit without them is the fit itself."""
+    alphas = np.array(alphas)
+    if intercept:
+        alphas = np.repeat(alphas[:, :1], 2, axis=1)
+    p = problem(weighted, intercept, [1.0, 1.0], n=25)
+    K = p.kernel(p.X)
+    path = Decomposition(p).path(alphas)
+    assert path.predictions.shape == (len(alphas), 25, 2)
+    for found, row in zip(path.predictions, alphas, strict=True):
+        expected = [leave_one_out(K, y, a, p.weights, intercept) for y, a in zip(p.targets.T, row, strict=True)]
+        counted = p.root.ravel() > 0
+        np.testing.assert_allclose(found[counted], np.array(expected).T[counted], rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_leave_one_out_at_weights_of_zero(intercept):
+    """The fit without such an input is the fit itself, and its target is not used."""
+    p = problem(True, intercept, [0.5], n=25)
+    coef, b = solution(p)
+    path, unused = Decomposition(p).path(np.array([[0.5]])), p.weights == 0
+    np.testing.assert_allclose(path.predictions[0, unused], (p.kernel(p.X) @ coef + b)[unused], rtol=1e-9)
+
+
+@WITH
+def test_generalised_cross_validation_is_as_defined(weighted, intercept):
+    """n |r|^2 / tr(I - H)^2 with the hat matrix H column by column: the fit to each unit vector."""
+    alphas = np.array([[0.01, 0.01], [1.0, 1.0]])
+    p = problem(weighted, intercept, [1.0, 1.0], n=25)
+    K, d = p.kernel(p.X), p.root
+    gcv = Decomposition(p).path(alphas).gcv
+    for found, alpha in zip(gcv, alphas[:, 0], strict=True):
+        units = RidgeProblem(p.kernel, p.X, np.diag(1.0 / np.maximum(d.ravel(), 1e-8)), np.full(25, alpha), p.weights)
+        units.intercept = intercept
+        coef, b = solution(units)
+        H = d * (K @ coef + b)
+        H[:, d.ravel() == 0] = 0.0
+        r = d * p.targets - H @ (d * p.targets)
+        np.testing.assert_allclose(found, 25 * (r**2).sum(axis=0) / (25 - H.trace()) ** 2, rtol=1e-8)
+
+
+def test_no_ridge_leaves_out_what_is_zero_to_rounding(rng):
+    X = rng.normal(size=(30, 2))
+    p = RidgeProblem(Linear(), X, rng.normal(size=(30, 1)), np.zeros(1))
+    Z = Decomposition(p).solve(p.ridges)
+    np.testing.assert_allclose(X.T @ Z, np.linalg.lstsq(X, p.targets)[0], rtol=1e-9)
+    np.testing.assert_allclose(Z, np.linalg.pinv(X @ X.T, rtol=1e-10) @ p.targets, rtol=1e-8, atol=1e-10)
+
+
+def test_no_ridge_leave_one_out():
+    p = problem(n=20)
+    found = Decomposition(p).path(np.zeros((1, 1))).predictions[0, :, 0]
+    np.testing.assert_allclose(found, leave_one_out(p.kernel(p.X), p.targets[:, 0], 0.0), rtol=1e-7, atol=1e-8)
+
+
+def test_decomposition_is_that_of_the_weighted_matrix():
+    p = problem(weighted=True)
+    decomposition = Decomposition(p)
+    rebuilt = (decomposition.U * decomposition.values) @ decomposition.U.T
+    np.testing.assert_allclose(rebuilt, p.root * p.kernel(p.X) * p.root.T, atol=1e-12)
+    assert np.all(decomposition.values >= 0)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_one_row(intercept):
+    """Nothing is left to predict from: zero without an intercept, and the error is finite with one."""
+    p = problem(n=1, intercept=intercept)
+    path = Decomposition(p).path(np.array([[0.5]]))
+    assert np.all(np.isfinite(path.predictions))
+    if not intercept:
+        assert path.predictions[0, 0, 0] == pytest.approx(0.0, abs=1e-12)
