@@ -139,7 +139,7 @@ def test_repair_leaves_a_definite_matrix_and_its_argument_alone(X, method, indef
 def test_repair_errors(indefinite):
     with pytest.raises(ValueError, match="method is 'flip'; use 'clip' or 'shift'"):
         psd.repair(indefinite, "flip")
-    with pytest.raises(ValueError, match=r"K has shape \(3, 12\); only a square matrix"):
+    with pytest.raises(ValueError, match=r"The matrix has shape \(3, 12\); a Gram matrix is square"):
         psd.repair(indefinite[:3])
     with pytest.raises(ValueError, match="NaN"):
         psd.repair(np.full((2, 2), np.nan))

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
+from sklearn.base import clone
 
 from representer.gram import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
+from representer.kernels.precomputed import Precomputed
 
 
 class Function:
@@ -24,7 +26,7 @@ class Function:
     ----------
     kernel : Kernel
     X : inputs of the kernel
-        The points x_i whose representers k(x_i, .) span the function.
+        The points x_i whose representers k(x_i, .) span the function; not to be changed afterwards.
     coef : array of shape (n,) or (n, n_outputs)
     constant : float or array of shape (n_outputs,)
 
@@ -47,7 +49,7 @@ class Function:
             raise TypeError(
                 f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
             )
-        self.kernel, self.X = kernel, X
+        self.kernel, self.X = clone(kernel), X
         self.coef = np.asarray(coef)
         if self.coef.dtype.kind not in "biuf":
             raise TypeError(f"coef holds {self.coef.dtype}; it needs one number per input in X.")
@@ -97,9 +99,8 @@ class Function:
         if other.X is self.X:
             applied = Gram.of(self.kernel, self._prepared) @ other.coef.astype(np.float64)
         else:
-            applied = Gram.of(
-                self.kernel, self.kernel.prepare(self.X, like=other._prepared), other._prepared
-            ) @ other.coef.astype(np.float64)
+            self._combinable()
+            applied = Gram(self.kernel, self.X, other.X) @ other.coef.astype(np.float64)
         return np.einsum("i...,i...->...", self.coef, applied)[()]
 
     def norm(self) -> Any:
@@ -124,6 +125,10 @@ class Function:
                 "they need equally many outputs."
             )
 
+    def _combinable(self) -> None:
+        if isinstance(self.kernel, Precomputed):
+            raise ValueError("Functions of a precomputed kernel can be combined only if they share one Gram matrix X.")
+
     def __add__(self, other: Any) -> Function:
         if isinstance(other, Real):
             return Function(self.kernel, self.X, self.coef, self.constant + float(other))
@@ -131,6 +136,7 @@ class Function:
         constant = self.constant + other.constant
         if other.X is self.X:
             return Function(self.kernel, self.X, self.coef + other.coef, constant)
+        self._combinable()
         return Function(self.kernel, concatenate(self.X, other.X), np.concatenate([self.coef, other.coef]), constant)
 
     __radd__ = __add__

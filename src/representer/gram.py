@@ -8,6 +8,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from representer import _tiles
 from representer._loops import products
@@ -25,13 +26,14 @@ class Gram:
     ----------
     kernel : Kernel
     X : inputs of the kernel
-        A memory-mapped array is read in chunks and never copied whole.
+        Not to be changed afterwards. A memory-mapped array is read in chunks and never copied whole.
     Y : inputs of the kernel, optional
         X when not given; then the matrix is symmetric.
     threads : int, optional
         As many as cores when not given.
     memory : int, optional
-        Bytes that one call may allocate, its result included. The machine's memory when not given.
+        Bytes that `dense` and `rows` may return, and that bound the chunks in which inputs are prepared; products need
+        some megabytes beyond it. The machine's memory when not given.
 
     Examples
     --------
@@ -51,7 +53,7 @@ class Gram:
             raise TypeError(
                 f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
             )
-        self.kernel = kernel
+        self.kernel = clone(kernel)  # later changes of the user's object do not reach prepared inputs
         self.threads = None if threads is None else checks.whole(threads, "threads")
         self.memory = machine_memory() if memory is None else checks.whole(memory, "memory")
         X, Y = (X, None) if Y is None else same_precision(X, Y)
@@ -238,14 +240,15 @@ class Gram:
         self._announce((len(index), self.shape[1]), "rows")
         own, other = (self._columns, self._rows) if self._transposed else (self._rows, self._columns)
         A = own.at(index)
-        # a precomputed kernel knows rows against columns only, so a transposed matrix is asked for columns
-        blocks = [
-            self.kernel.block(other.chunk(b), A, threads=self.threads).T
-            if self._transposed
-            else self.kernel.block(A, other.chunk(b), threads=self.threads)
-            for b in other.chunks
-        ]
-        return np.concatenate(blocks, axis=1)
+        if len(other.chunks) == 1 and not self._transposed:
+            return self.kernel.block(A, other.chunk(other.chunks[0]), threads=self.threads)
+        out = np.empty((len(index), self.shape[1]), self.dtype)
+        for b in other.chunks:
+            # a precomputed kernel knows rows against columns only, so a transposed matrix is asked for columns
+            pair = (other.chunk(b), A) if self._transposed else (A, other.chunk(b))
+            block = self.kernel.block(*pair, threads=self.threads)
+            out[:, b] = block.T if self._transposed else block
+        return out
 
     def dense(self) -> np.ndarray:
         """The whole matrix as an array, exactly symmetric for a symmetric operator."""

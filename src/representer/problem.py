@@ -128,7 +128,11 @@ class RidgeProblem:
         if not self.intercept:
             return self.root * Z, np.zeros(len(self.alpha))
         Z, u = Z[:, :-1], Z[:, -1:]
-        intercept = (self.root * Z).sum(axis=0) / (self.root * u).sum()
+        total = (self.root * u).sum()
+        if not total > 1e-10 * np.linalg.norm(self.root) * np.linalg.norm(u):
+            # constants are outside the range of K and nothing else fits them: b is the weighted mean
+            return self.root * Z, np.average(self.targets, axis=0, weights=self.weights)
+        intercept = (self.root * Z).sum(axis=0) / total
         return self.root * (Z - u * intercept), intercept
 
     def residuals(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

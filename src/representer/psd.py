@@ -10,6 +10,7 @@ from scipy import linalg
 
 from representer.kernels import checks
 from representer.kernels.base import Kernel
+from representer.kernels.precomputed import Precomputed
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,33 @@ def report(kernel: Kernel, X: Any, *, sample: int = 2000, random_state: int = 0)
     >>> psd.report(Sigmoid(scale=2.0, offset=-1.0), X).definite
     False
     """
-    A = kernel.prepare(X)
-    n = len(A)
-    if n > checks.whole(sample, "sample"):
-        A = A[np.sort(np.random.default_rng(random_state).choice(n, sample, replace=False))]
-    K = kernel.block(A, A).astype(np.float64)
+    checks.whole(sample, "sample")
+    if isinstance(kernel, Precomputed):  # as it is, because the kernel itself would refuse an asymmetric matrix
+        K = _square(X)
+        some = _some(len(K), sample, random_state)
+        K, dtype = K[np.ix_(some, some)].astype(np.float64), K.dtype
+    else:
+        A = kernel.prepare(X)
+        A = A[_some(len(A), sample, random_state)]
+        K, dtype = kernel.block(A, A).astype(np.float64), A.dtype
     asymmetry = float(np.abs(K - K.T).max())
     eigenvalues = linalg.eigvalsh((K + K.T) / 2)
     size = float(np.abs(eigenvalues).max())
-    tolerance = 10 * np.sqrt(len(K)) * float(np.finfo(A.dtype).eps) * size
+    tolerance = 10 * np.sqrt(len(K)) * float(np.finfo(dtype).eps) * size
     return Report(len(K), float(eigenvalues[0]), float(eigenvalues[-1]), asymmetry, tolerance)
+
+
+def _some(n: int, at_most: int, seed: int) -> np.ndarray:
+    """Indices of a random sample, in their order."""
+    return np.sort(np.random.default_rng(seed).choice(n, at_most, replace=False)) if n > at_most else np.arange(n)
+
+
+def _square(K: Any) -> np.ndarray:
+    K = checks.vectors(K, "a Gram matrix")
+    K = K if isinstance(K, np.ndarray) else K.toarray()
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"The matrix has shape {K.shape}; a Gram matrix is square.")
+    return K
 
 
 def repair(K: np.ndarray, method: str = "clip") -> np.ndarray:
@@ -82,9 +100,7 @@ def repair(K: np.ndarray, method: str = "clip") -> np.ndarray:
         "clip" sets negative eigenvalues to zero, which is the nearest such matrix in the Frobenius norm; "shift" adds a
         multiple of the identity, which keeps all off-diagonal entries.
     """
-    K = checks.vectors(K, "repair")
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"K has shape {K.shape}; only a square matrix can be repaired.")
+    K = _square(K)
     if method not in ("clip", "shift"):
         raise ValueError(f"method is {method!r}; use 'clip' or 'shift'.")
     K = (K + K.T) / 2

@@ -10,8 +10,12 @@ def chi_square(a, b):
     return np.sum([(s - t) ** 2 / (s + t) for s, t in zip(a, b, strict=True) if s + t > 0])
 
 
+def absolute_differences(A, columns, tile):
+    coordinates.absolute_differences(A, columns, np.ones(A.shape[1], A.dtype), tile)
+
+
 FORMULAS = {
-    coordinates.absolute_differences: lambda a, b: np.abs(a - b).sum(),
+    absolute_differences: lambda a, b: np.abs(a - b).sum(),
     coordinates.minima: lambda a, b: np.minimum(a, b).sum(),
     coordinates.chi_squares: chi_square,
 }
@@ -30,8 +34,14 @@ def test_equal_to_naive(loop, dtype, shape, rng):
     np.testing.assert_allclose(tile, expected, rtol=20 * np.finfo(dtype).eps, atol=1e-30)
 
 
-@pytest.mark.parametrize("loop", [coordinates.absolute_differences, coordinates.minima])
+@pytest.mark.parametrize("loop", [absolute_differences, coordinates.minima])
 def test_signs(loop):
     A, columns, tile = np.array([[-1.0, 2.0]]), np.array([[3.0], [-5.0]]), np.empty((1, 1))
     loop(A, columns, tile)
     assert tile[0, 0] == {"absolute_differences": 11.0, "minima": -6.0}[loop.__name__]
+
+
+def test_weights_of_columns():
+    A, columns, tile = np.array([[-1.0, 2.0]]), np.array([[3.0], [-5.0]]), np.empty((1, 1))
+    coordinates.absolute_differences(A, columns, np.array([10.0, 0.5]), tile)
+    assert tile[0, 0] == 43.5

@@ -15,17 +15,20 @@ SHAPES = [
 ]  # rows, rows, columns
 
 
-def exact(A, B):
-    differences = A.astype(np.longdouble)[:, None] - B.astype(np.longdouble)[None]
+def exact(A, B, scale=1.0):
+    differences = (A.astype(np.longdouble)[:, None] - B.astype(np.longdouble)[None]) / scale
     return (differences * differences).sum(axis=2)
 
 
-def measured(loop, A, B):
-    columns, tile = np.ascontiguousarray(B.T), np.full((len(A), len(B)), np.nan, A.dtype)
+def measured(loop, A, B, scale=1.0):
+    """Distances of A / scale and B / scale; the rows as they are serve as raw rows."""
+    weights = np.broadcast_to(np.asarray(scale, float) ** -2.0, A.shape[1]).astype(A.dtype)
+    tile = np.full((len(A), len(B)), np.nan, A.dtype)
     if loop is distances.from_differences:
-        loop(A, columns, tile)
+        loop(A, np.ascontiguousarray(B.T), weights, tile)
     else:
-        loop(A, columns, (A * A).sum(axis=1), (B * B).sum(axis=1), tile)
+        a, b = ((X / scale).astype(A.dtype) for X in (A, B))
+        loop(a, np.ascontiguousarray(b.T), (a * a).sum(axis=1), (b * b).sum(axis=1), A, B, weights, tile)
     return tile
 
 
@@ -40,6 +43,8 @@ def test_equal_to_naive(loop, dtype, shape, rng):
     A, B = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(m, d)).astype(dtype)
     # distances from products lose up to a factor 100 against the norms before they are computed anew
     np.testing.assert_allclose(measured(loop, A, B), exact(A, B), rtol=500 * np.finfo(dtype).eps)
+    scale = rng.uniform(0.5, 2.0, d)
+    np.testing.assert_allclose(measured(loop, A, B, scale), exact(A, B, scale), rtol=500 * np.finfo(dtype).eps)
 
 
 @BOTH
@@ -51,6 +56,7 @@ def test_close_points_far_from_the_origin_keep_their_digits(loop, dtype, gap, rn
     tile = measured(loop, A, B)
     assert np.all(tile.diagonal(offset=6) == 0.0)
     np.testing.assert_allclose(tile, exact(A, B), rtol=500 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(measured(loop, A, B, 0.37), exact(A, B, 0.37), rtol=500 * np.finfo(dtype).eps)
 
 
 @BOTH

@@ -56,3 +56,31 @@ def test_close_rows_keep_their_digits(dtype):
     tile = squared_distances(A, A)
     assert not tile.diagonal().any()
     np.testing.assert_allclose(tile, exact(A, A), rtol=10 * np.finfo(dtype).eps)
+
+
+SUMS = {
+    sparse.absolute_differences: lambda a, b: np.abs(a - b).sum(),
+    sparse.minima: lambda a, b: np.minimum(a, b).sum(),
+    sparse.chi_squares: lambda a, b: sum((s - t) ** 2 / (s + t) for s, t in zip(a, b, strict=True) if s + t > 0),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loop", SUMS, ids=lambda loop: loop.__name__)
+def test_sums_over_columns(loop, dtype, shape, rng):
+    n, m, d = shape
+    A, B = np.abs(thin(rng, n, d, dtype)), np.abs(thin(rng, m, d, dtype))
+    B[0] = A[0]
+    tile, scratch = np.full((n, m), np.nan, dtype), np.zeros(d, dtype)
+    loop(*arrays(A), *arrays(B), scratch, tile)
+    expected = np.array([[SUMS[loop](a, b) for b in B.astype(float)] for a in A.astype(float)])
+    np.testing.assert_allclose(tile, expected, atol=5 * d * np.finfo(dtype).eps)
+    assert not scratch.any()
+
+
+def test_absolute_differences_of_both_signs():
+    tile, scratch = np.empty((1, 1)), np.zeros(3)
+    A, B = np.array([[-1.0, 2.0, 0.0]]), np.array([[3.0, 0.0, -5.0]])
+    sparse.absolute_differences(*arrays(A), *arrays(B), scratch, tile)
+    assert tile[0, 0] == 11.0

@@ -7,15 +7,15 @@ from representer._loops.jit import loop
 
 
 @loop
-def absolute_differences(A, columns, tile):
-    """tile_ij <- sum_f |A_if - columns_fj|."""
+def absolute_differences(A, columns, weights, tile):
+    """tile_ij <- sum_f weights_f |A_if - columns_fj|."""
     tile[:] = tile.dtype.type(0.0)
     for i in range(A.shape[0]):
         row = tile[i]
         for f in range(A.shape[1]):
-            a, b = A[i, f], columns[f]
+            a, b, w = A[i, f], columns[f], weights[f]
             for j in range(row.size):
-                row[j] += abs(a - b[j])
+                row[j] += w * abs(a - b[j])
 
 
 @loop

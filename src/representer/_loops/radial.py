@@ -30,9 +30,9 @@ def matern12(tile):
 def matern32(tile):
     """s <- (1 + r) exp(-r), r = sqrt(3 s)."""
     values = tile.reshape(tile.size)
-    one, three = tile.dtype.type(1.0), tile.dtype.type(3.0)
+    one, three, far = tile.dtype.type(1.0), tile.dtype.type(3.0), tile.dtype.type(1e4)
     for j in range(values.size):
-        r = np.sqrt(three * values[j])
+        r = min(np.sqrt(three * values[j]), far)  # an infinite r would win against exp(-r)
         values[j] = (one + r) * decay(r)
 
 
@@ -41,6 +41,7 @@ def matern52(tile):
     """s <- (1 + r + r^2 / 3) exp(-r), r = sqrt(5 s)."""
     values = tile.reshape(tile.size)
     one, third, five = tile.dtype.type(1.0), tile.dtype.type(1.0 / 3.0), tile.dtype.type(5.0)
+    far = tile.dtype.type(1e4)
     for j in range(values.size):
-        r = np.sqrt(five * values[j])
+        r = min(np.sqrt(five * values[j]), far)
         values[j] = (one + r + third * r * r) * decay(r)

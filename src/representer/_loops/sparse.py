@@ -41,3 +41,55 @@ def squared_distances(a_data, a_indices, a_starts, b_data, b_indices, b_starts, 
                         q += 1
                     s += t * t
             tile[i, j] = s
+
+
+@summing_loop
+def absolute_differences(a_data, a_indices, a_starts, b_data, b_indices, b_starts, scratch, tile):
+    """tile_ij <- sum_f |a_if - b_jf|: the sum of |a_i|, corrected where b_j has an entry."""
+    for i in range(tile.shape[0]):
+        total = tile.dtype.type(0.0)
+        for p in range(a_starts[i], a_starts[i + 1]):
+            scratch[a_indices[p]] = a_data[p]
+            total += abs(a_data[p])
+        for j in range(tile.shape[1]):
+            s = total
+            for q in range(b_starts[j], b_starts[j + 1]):
+                x = scratch[b_indices[q]]
+                s += abs(x - b_data[q]) - abs(x)
+            tile[i, j] = max(s, tile.dtype.type(0.0))
+        for p in range(a_starts[i], a_starts[i + 1]):
+            scratch[a_indices[p]] = tile.dtype.type(0.0)
+
+
+@summing_loop
+def minima(a_data, a_indices, a_starts, b_data, b_indices, b_starts, scratch, tile):
+    """tile_ij <- sum_f min(a_if, b_jf), for entries >= 0."""
+    for i in range(tile.shape[0]):
+        for p in range(a_starts[i], a_starts[i + 1]):
+            scratch[a_indices[p]] = a_data[p]
+        for j in range(tile.shape[1]):
+            s = tile.dtype.type(0.0)
+            for q in range(b_starts[j], b_starts[j + 1]):
+                s += min(scratch[b_indices[q]], b_data[q])
+            tile[i, j] = s
+        for p in range(a_starts[i], a_starts[i + 1]):
+            scratch[a_indices[p]] = tile.dtype.type(0.0)
+
+
+@summing_loop
+def chi_squares(a_data, a_indices, a_starts, b_data, b_indices, b_starts, scratch, tile):
+    """tile_ij <- sum_f (a_if - b_jf)^2 / (a_if + b_jf), for entries >= 0: a_if itself where b_jf is zero."""
+    tiny = tile.dtype.type(1e-30)
+    for i in range(tile.shape[0]):
+        total = tile.dtype.type(0.0)
+        for p in range(a_starts[i], a_starts[i + 1]):
+            scratch[a_indices[p]] = a_data[p]
+            total += a_data[p]
+        for j in range(tile.shape[1]):
+            s = total
+            for q in range(b_starts[j], b_starts[j + 1]):
+                x, y = scratch[b_indices[q]], b_data[q]
+                s += (x - y) * (x - y) / (x + y + tiny) - x
+            tile[i, j] = max(s, tile.dtype.type(0.0))
+        for p in range(a_starts[i], a_starts[i + 1]):
+            scratch[a_indices[p]] = tile.dtype.type(0.0)

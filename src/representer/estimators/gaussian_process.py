@@ -158,6 +158,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     # ---- fit ----
 
+    search_: Search
+
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
         if y is None:
@@ -239,6 +241,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         names = parameters.names + ["noise"] * estimate
         start = np.append(parameters.start, [np.log(0.1 * variance)] * estimate)
         bounds = self._bounds(names, start, variance)
+        inside = 1e-9 * (bounds[:, 1] - bounds[:, 0])  # a prior may end where the bounds do
+        if self.optimizer is not None:
+            start = np.clip(start, bounds[:, 0] + inside, bounds[:, 1] - inside)
         self._check_priors(names, start)
         negative = self._objective(parameters, names, X, Y, noise, estimate)
         if self.optimizer is None or not len(start):
@@ -283,7 +288,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         And random ones between the bounds.
         """
         rng = check_random_state(self.random_state)
-        start = np.clip(start, *bounds.T)
         scaled = start + np.log(variance) * np.array([_is_amplitude(name) for name in names])
         scaled = np.clip(scaled, *bounds.T)
         first = start if np.all(scaled == start) else min(start, scaled, key=lambda theta: negative(theta)[0])

@@ -46,7 +46,10 @@ def to_kernel(kernel: Any) -> Kernel:
 
 def is_precomputed(kernel: Any) -> bool:
     """Whether inputs are Gram matrices, which cross-validation must slice on both sides."""
-    return kernel == "precomputed" or isinstance(kernel, Precomputed)
+    if isinstance(kernel, str):
+        return kernel == "precomputed"
+    nested = kernel.get_params().values() if isinstance(kernel, Kernel) else ()
+    return any(isinstance(part, Precomputed) for part in (kernel, *nested))
 
 
 def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool, y: Any = "no_validation") -> Any:

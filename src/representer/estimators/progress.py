@@ -32,7 +32,7 @@ class Progress:
         self.steps += 1
         if not self.verbose:
             return
-        done = np.clip(np.log(max(residual, self.tol)) / np.log(self.tol), 0.0, 1.0)
+        done = np.clip(np.log(max(residual, self.tol)) / min(np.log(self.tol), -1e-9), 0.0, 1.0)
         bar = "#" * int(30 * done)
         seconds = perf_counter() - self.start
         line = f"\r{what}: [{bar:<30}] step {self.steps}, residual {residual:.1e} (to {self.tol:.0e}), {seconds:.0f} s"

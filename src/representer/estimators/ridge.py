@@ -26,6 +26,7 @@ from representer.estimators.inputs import (
 from representer.estimators.progress import Progress
 from representer.functions import Function
 from representer.gram import machine_memory
+from representer.kernels import checks
 from representer.problem import Certificate, Result, RidgeProblem
 from representer.solvers import cholesky, conjugate_gradient
 from representer.solvers.choose import Plan, choose_ridge
@@ -33,6 +34,8 @@ from representer.solvers.leave_one_out import loo_error
 from representer.solvers.spectral import Decomposition
 
 TUNING_ROWS = 2000
+IMPOSSIBLE = 1e100
+"""Objective where there is no leave-one-out error; finite, so that a line search can step back."""
 
 
 class _Ridge(BaseEstimator):
@@ -83,6 +86,7 @@ class _Ridge(BaseEstimator):
         Sets kernel_, alpha_, function_, dual_coef_, intercept_, certificate_.
         """
         alphas, path = self._alphas(targets.shape[1])
+        path = path and self.tune is None
         weights = check_weights(sample_weight, X)
         kernel = to_kernel(self.kernel).fitted_to(X, weights)
         plan = self._plan(len(targets), alphas, path)
@@ -95,7 +99,10 @@ class _Ridge(BaseEstimator):
 
     def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
         """alpha as an array of shape (n_alphas, n_targets), and whether one is to be chosen."""
-        alpha = np.asarray(self.alpha, np.float64)
+        try:
+            alpha = np.asarray(self.alpha, np.float64)
+        except (TypeError, ValueError):
+            alpha = np.array(np.nan)
         if alpha.ndim > 2 or not np.all(np.isfinite(alpha)) or np.any(alpha < 0) or not alpha.size:
             raise ValueError(
                 f"alpha is {self.alpha!r}; it must be a number that is zero or positive, or an array of them."
@@ -112,9 +119,10 @@ class _Ridge(BaseEstimator):
         alphas = np.broadcast_to(
             alpha if alpha.ndim == 2 else alpha.reshape(-1, 1), (len(np.atleast_1d(alpha)), n_targets)
         )
-        if self.fit_intercept and np.any(alphas != alphas[:, :1]):
+        if self.fit_intercept and (np.any(alphas != alphas[:, :1]) or (self.alpha_per_target and n_targets > 1)):
             raise ValueError(
-                "With fit_intercept all targets share one alpha; fit targets with different alphas one by one."
+                "With fit_intercept all targets share one alpha; fit targets with different alphas, or with "
+                "alpha_per_target, one by one."
             )
         return alphas, len(alphas) > 1 or alpha.ndim == 1
 
@@ -123,6 +131,11 @@ class _Ridge(BaseEstimator):
             raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
         if self.tune not in (None, "loo"):
             raise ValueError(f"tune is {self.tune!r}; use None or 'loo'.")
+        checks.positive(self.tol, "tol")
+        checks.whole(self.max_iter, "max_iter")
+        for name in ("memory", "threads"):
+            if getattr(self, name) is not None:
+                checks.whole(getattr(self, name), name)
         memory = machine_memory() if self.memory is None else self.memory
         return choose_ridge(n, alphas, path=path, memory=memory, solver=self.solver)
 
@@ -146,7 +159,7 @@ class _Ridge(BaseEstimator):
         decomposition = Decomposition(problem)
         path = decomposition.path(alphas)
         self.loo_scores_, self.gcv_ = self._scores(path.predictions, problem), path.gcv
-        per_target = self.alpha_per_target and not self.fit_intercept
+        per_target = self.alpha_per_target
         if per_target:
             best = self.loo_scores_.argmax(axis=0)
             problem.alpha = alphas[best, np.arange(alphas.shape[1])]
@@ -188,6 +201,7 @@ class _Ridge(BaseEstimator):
         if weights is not None and np.any(weights == 0):
             rows, weights = rows[weights > 0], weights[weights > 0]
         X, targets = take(problem.X, rows), problem.targets[rows]
+        X = X[:, rows] if is_precomputed(problem.kernel) else X
         parameters = LogParameters(problem.kernel, problem.kernel.prepare(X))
         start = np.append(parameters.start, np.log(max(problem.alpha.max(), 1e-8)))
 
@@ -199,13 +213,18 @@ class _Ridge(BaseEstimator):
             try:
                 value, gradients, by_alpha = loo_error(part)
             except np.linalg.LinAlgError:
-                return np.inf, np.zeros_like(theta)
+                return IMPOSSIBLE, np.zeros_like(theta)
             by_theta = np.append(parameters.gradient(theta[:-1], gradients), alpha * by_alpha)
+            if not value > 0 or not np.all(np.isfinite(by_theta)):
+                return IMPOSSIBLE, np.zeros_like(theta)
             return np.log(value), by_theta / value
 
         ranges = zip(start[:-1], parameters.names, strict=True)
         bounds = [(v - 7.0, min(v + 7.0, largest(name))) for v, name in ranges] + [(np.log(1e-10), np.log(1e6))]
         best = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
+        if best.fun >= IMPOSSIBLE:  # nothing to learn from, such as constant targets or a single row
+            self.loo_error_ = 0.0
+            return problem
         self.loo_error_ = float(np.exp(best.fun))
         alpha = np.full_like(problem.alpha, np.exp(best.x[-1]))
         kernel = parameters.kernel_at(best.x[:-1])
@@ -214,11 +233,10 @@ class _Ridge(BaseEstimator):
         )
 
     def _keep(self, problem: RidgeProblem, result: Result) -> None:
-        dtype = np.float32 if getattr(problem.X, "dtype", None) == np.float32 else np.float64
         single = self._single_output
         self.kernel_ = problem.kernel
         self.alpha_ = float(problem.alpha[0]) if np.all(problem.alpha == problem.alpha[0]) else problem.alpha
-        self.dual_coef_ = (result.coef[:, 0] if single else result.coef).astype(dtype)
+        self.dual_coef_ = result.coef[:, 0] if single else result.coef
         intercept = result.intercept[0] if single else result.intercept
         self.intercept_ = intercept if self.fit_intercept else 0.0
         self.certificate_ = result.certificate
@@ -238,15 +256,17 @@ class _Ridge(BaseEstimator):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
-        targets = 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1]
-        alphas, path = self._alphas(targets)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        return self._plan(n, alphas, path and self.tune is None)
+        alphas, path = self._alphas(self._count_targets(y))
+        return self._plan(checks.number_of(X), alphas, path and self.tune is None)
+
+    def _count_targets(self, y: Any) -> int:
+        return 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1]
 
     def _decision(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_, reset=False)
-        return self.function_(X)
+        values = self.function_(X)
+        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
@@ -361,10 +381,14 @@ class KernelRidgeClassifier(ClassifierMixin, _Ridge):
         targets = self._binarizer.fit_transform(y).astype(np.float64)
         self.classes_ = self._binarizer.classes_
         if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_[0]!r}; a classifier needs at least two.")
+            raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two.")
         self._single_output = targets.shape[1] == 1
         self._fit(X, targets, sample_weight)
         return self
+
+    def _count_targets(self, y: Any) -> int:
+        classes = 2 if y is None else len(np.unique(y))
+        return 1 if classes <= 2 else classes
 
     def _scores(self, predictions: np.ndarray, problem: RidgeProblem) -> np.ndarray:
         """Leave-one-out accuracy, the same for all targets."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from representer import _tiles
-from representer.kernels.base import Gradients, Kernel, Unary, add_gradients
+from representer.kernels.base import Gradients, Kernel, Unary, add_gradients, require_kernel
 from representer.kernels.prepared import Prepared, Vectors
 
 
@@ -16,7 +16,7 @@ class Exp(Unary):
     """exp(k(x, y)), the limit of sums of products of k."""
 
     def __init__(self, kernel: Kernel):
-        self.kernel = kernel
+        self.kernel = require_kernel(kernel)
 
     def outer(self, values: np.ndarray) -> None:
         np.exp(values, out=values)
@@ -35,7 +35,7 @@ class PowerSeries(Unary):
     """
 
     def __init__(self, kernel: Kernel, coefficients: Any = (1.0, 1.0)):
-        self.kernel = kernel
+        self.kernel = require_kernel(kernel)
         self.coefficients = coefficients
 
     def check(self) -> None:
@@ -90,7 +90,7 @@ class Normalized(Kernel):
     """k(x, y) / sqrt(k(x, x) k(y, y)), so that every representer has norm one; zero where k(x, x) is zero."""
 
     def __init__(self, kernel: Kernel):
-        self.kernel = kernel
+        self.kernel = require_kernel(kernel)
 
     @property
     def definite(self) -> bool:  # type: ignore[override]
@@ -164,7 +164,7 @@ class Pairwise(Kernel):
     """
 
     def __init__(self, kernel: Kernel, Z: Any):
-        self.kernel = kernel
+        self.kernel = require_kernel(kernel)
         self.Z = Z
 
     @property

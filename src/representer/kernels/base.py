@@ -238,6 +238,15 @@ def add_gradients(total: Gradients, part: Gradients, prefix: str = "") -> Gradie
     return total
 
 
+def require_kernel(kernel: Any) -> Kernel:
+    """The kernel itself; raise if it is something else, such as a name or a class."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"{kernel!r} is not a kernel; pass an object such as RBF(), or wrap a function as Callable(function)."
+        )
+    return kernel
+
+
 def require_definite(kernel: Kernel, purpose: str) -> None:
     """Raise if the kernel is not positive semidefinite: then there is no space H for ``purpose`` to be taken in."""
     if not kernel.definite:
@@ -272,8 +281,8 @@ class _Binary(Kernel):
     """A node with two children, which prepare the inputs each in its own way."""
 
     def __init__(self, left: Kernel, right: Kernel):
-        self.left = left
-        self.right = right
+        self.left = require_kernel(left)
+        self.right = require_kernel(right)
 
     @property
     def definite(self) -> bool:  # type: ignore[override]
@@ -428,7 +437,7 @@ class Scaled(Unary):
     _strength = 2
 
     def __init__(self, kernel: Kernel, factor: float = 1.0):
-        self.kernel = kernel
+        self.kernel = require_kernel(kernel)
         self.factor = factor
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -457,7 +466,7 @@ class Power(Unary):
     _strength = 3
 
     def __init__(self, kernel: Kernel, exponent: int = 2):
-        self.kernel = kernel
+        self.kernel = require_kernel(kernel)
         self.exponent = exponent
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

@@ -66,7 +66,7 @@ def _to_array(X: Any, name: str) -> np.ndarray:
         raise TypeError(_not_numbers(name, "strings" if X.dtype.kind in "US" else str(X.dtype)))
     if X.ndim != 2:
         hint = (
-            "use X.reshape(-1, 1) for one column or X.reshape(1, -1) for one row"
+            "use X.reshape(-1, 1) or On(kernel, [name]) for one column, or X.reshape(1, -1) for one row"
             if X.ndim == 1
             else "use two dimensions"
         )

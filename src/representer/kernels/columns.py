@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel
+from representer.kernels.base import Gradients, Kernel, require_kernel
 from representer.kernels.prepared import Prepared
 
 
@@ -39,8 +39,8 @@ class On(Kernel):
     ----------
     kernel : Kernel
     columns : str, int, or list of them
-        A list gives the kernel a table; a single name gives it the column itself, as kernels of strings and sets want
-        it.
+        A list gives the kernel a table, as kernels of vectors want it, also for one column; a single name gives it the
+        column itself, as kernels of strings and sets want it.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class On(Kernel):
     """
 
     def __init__(self, kernel: Kernel, columns: Any):
-        self.kernel = kernel
+        self.kernel = require_kernel(kernel)
         self.columns = columns
 
     @property
@@ -90,7 +90,10 @@ class On(Kernel):
         return numeric
 
     def _pick(self, X: Any) -> Any:
-        wanted = list(self.columns) if isinstance(self.columns, list | tuple | np.ndarray) else [self.columns]
+        several = not isinstance(self.columns, str) and np.iterable(self.columns)
+        wanted = list(self.columns) if several else [self.columns]
+        if wanted and all(isinstance(c, bool | np.bool_) for c in wanted):
+            raise ValueError("columns is a mask; give the names or numbers of the columns instead.")
         if isinstance(X, np.ndarray) or sparse.issparse(X):
             wrong = [c for c in wanted if not isinstance(c, int | np.integer) or not -X.shape[1] <= c < X.shape[1]]
             if wrong:
@@ -98,11 +101,11 @@ class On(Kernel):
                     f"X is an array with {X.shape[1]} columns, so On cannot pick {wrong[0]!r}; "
                     "give column numbers, or pass a data frame."
                 )
-            return X[:, wanted if isinstance(self.columns, list | tuple | np.ndarray) else self.columns]
+            return X[:, wanted if several else self.columns]
         wrong = [c for c in wanted if c not in list(X.columns)]
         if wrong:
             raise ValueError(f"X has no column {wrong[0]!r}; its columns are {', '.join(map(str, X.columns))}.")
-        return X[wanted] if isinstance(self.columns, list | tuple | np.ndarray) else list(X[self.columns])
+        return X[wanted] if several else list(X[self.columns])
 
     def fill(self, A: Columns, B: Columns, tile: np.ndarray) -> None:
         self.kernel.fill(A.inputs, B.inputs, tile)

@@ -221,10 +221,15 @@ class ArcCosine(Kernel):
         It keeps digits at small angles, where the cosine loses half of them.
         """
         A.squared_distances(B, tile)
+        opposite = tile > 3.9
         np.sqrt(tile, out=tile)
         tile *= 0.5
         np.arcsin(np.minimum(tile, 1.0, out=tile), out=tile)
         tile *= 2.0
+        if np.any(opposite):  # near pi the chord from x to -y keeps the digits
+            to_opposite = np.empty_like(tile)
+            A.squared_distances(B.negated(), to_opposite)
+            tile[opposite] = np.pi - 2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(to_opposite[opposite]), 1.0))
         tile[A.norms == 0] = np.pi / 2
         tile[:, B.norms == 0] = np.pi / 2
 

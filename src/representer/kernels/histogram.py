@@ -11,13 +11,12 @@ from sklearn.base import clone
 from representer._loops import coordinates, radial
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
-from representer.kernels.prepared import Vectors, scale_columns
+from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_columns
 
 
-def _histograms(X: Any, kernel: Kernel, like: Vectors | None) -> np.ndarray:
+def _histograms(X: Any, kernel: Kernel, like: Any) -> Any:
     X = checks.vectors(X, kernel, None if like is None else like.values)
-    X = X.toarray() if sparse.issparse(X) else X
-    if X.min() < 0:
+    if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
         raise ValueError(
             f"X has negative entries; {type(kernel).__name__} compares histograms, whose entries are zero or positive."
         )
@@ -27,20 +26,21 @@ def _histograms(X: Any, kernel: Kernel, like: Vectors | None) -> np.ndarray:
 class HistogramIntersection(Kernel):
     """k(x, y) = sum_f min(x_f, y_f), for entries that are not negative."""
 
-    def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
-        return Vectors.of(_histograms(X, self, like))
+    def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
+        return lay_out(_histograms(X, self, like))
 
-    def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
-        coordinates.minima(A.values, B.columns, tile)
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.minima(B, tile)
 
-    def diagonal(self, A: Vectors) -> np.ndarray:
-        return A.values.sum(axis=1)
+    def diagonal(self, A: Any) -> np.ndarray:
+        return np.asarray(A.values.sum(axis=1)).ravel()
 
-    def pull(self, A: Vectors, B: Vectors, W: np.ndarray) -> Gradients:
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         return {}
 
-    def pull_input(self, A: Vectors, B: Vectors, W: np.ndarray) -> np.ndarray:
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         """1 where x_f is the smaller, 1/2 where the two are equal."""
+        A, B = A.dense(), B.dense()
         smaller = (np.heaviside(np.subtract.outer(a, b).T, 0.5).T for a, b in zip(-A.columns, -B.columns, strict=True))
         return np.stack([np.einsum("ij,ij->i", W, part) for part in smaller], axis=1).astype(A.dtype)
 
@@ -57,29 +57,31 @@ class Chi2(Kernel):
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
-    def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
+    def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         X = _histograms(X, self, like)
-        return Vectors.of(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
+        return lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
 
     def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         if self.length_scale is not None:
             return clone(self)
-        A = self.prepare(X)
-        mean = np.average(A.values, axis=0, weights=weights).astype(A.dtype)
+        A: Any = self.prepare(X)
+        share = np.ones(len(A)) if weights is None else weights
+        mean = (share @ A.values / share.sum()).astype(A.dtype)[None]
         distances = np.empty((len(A), 1), A.dtype)
-        coordinates.chi_squares(A.values, mean[:, None], distances)
+        A.chi_squares(lay_out(sparse.csr_array(mean) if sparse.issparse(A.values) else mean), distances)
         typical = float(np.average(distances.ravel(), weights=weights))
         return clone(self).set_params(length_scale=typical or 1.0)
 
-    def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
-        coordinates.chi_squares(A.values, B.columns, tile)
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.chi_squares(B, tile)
         radial.exponential(tile, 1.0)
 
-    def diagonal(self, A: Vectors) -> np.ndarray:
+    def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
 
-    def pull(self, A: Vectors, B: Vectors, W: np.ndarray) -> Gradients:
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         G = W * self._tile(A, B)
+        A, B = A.dense(), B.dense()
         scale = checks.length_scale(self.length_scale, A.values.shape[1])
         term = np.empty_like(G)
         by_scale = np.empty(A.values.shape[1])
@@ -89,8 +91,9 @@ class Chi2(Kernel):
         by_scale /= scale
         return {"length_scale": by_scale if scale.ndim else by_scale.sum()}
 
-    def pull_input(self, A: Vectors, B: Vectors, W: np.ndarray) -> np.ndarray:
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         G = W * self._tile(A, B)
+        A, B = A.dense(), B.dense()
         scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
         slopes = []
         for a, b in zip(A.columns, B.columns, strict=True):

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse, special
 from sklearn.base import clone
 
-from representer._loops import coordinates, radial
+from representer._loops import radial
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, add_gradients
 from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_columns
@@ -86,7 +86,12 @@ class Stationary(Kernel):
 def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
     """Rows less their mean (on both sides the same one), so that distances far from the origin keep their digits."""
     shift = X.mean(axis=0, dtype=np.float64).astype(X.dtype) if like is None else like.shift
-    return Vectors.of(scale_columns(X - shift, scale), shift=shift)
+    with np.errstate(over="ignore"):
+        inverse = np.broadcast_to(scale**-2.0, X.shape[1]).astype(X.dtype)
+    if not np.all(np.isfinite(inverse)):
+        raise ValueError(f"length_scale is {scale!r}, too small for {X.dtype}; use a larger one, or float64 inputs.")
+    raw = np.ascontiguousarray(X)
+    return Vectors.of(scale_columns(X - shift, scale), raw=raw, shift=shift, inverse=inverse)
 
 
 class RBF(Stationary):
@@ -189,6 +194,7 @@ def _bessel(r: np.ndarray, order: float) -> np.ndarray:
         near = np.ones_like(r)
         if order > 2:  # where K overflows, r is small and two terms of the series are exact to rounding
             near = 1.0 - r**2 / (4.0 * (order - 1.0)) + r**4 / (32.0 * (order - 1.0) * (order - 2.0))
+        near = np.where(r < 700.0 + order, near, 0.0)
         return np.where(np.isfinite(bessel) & (r > 0), np.exp(logarithm + np.log(bessel)), near)
 
 
@@ -309,9 +315,10 @@ class Laplacian(Kernel):
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
-    def prepare(self, X: Any, like: Vectors | None = None) -> Vectors:
+    def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         X = checks.vectors(X, self, None if like is None else like.values)
-        X = X.toarray() if sparse.issparse(X) else X
+        if sparse.issparse(X):
+            return lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
         return _centred(X, checks.length_scale(self.length_scale, X.shape[1]), like)
 
     def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
@@ -320,22 +327,24 @@ class Laplacian(Kernel):
         typical = float(np.sqrt(self.prepare(X).variances(weights)).sum())
         return clone(self).set_params(length_scale=typical or 1.0)
 
-    def fill(self, A: Vectors, B: Vectors, tile: np.ndarray) -> None:
-        coordinates.absolute_differences(A.values, B.columns, tile)
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.absolute_differences(B, tile)
         radial.exponential(tile, 1.0)
 
-    def diagonal(self, A: Vectors) -> np.ndarray:
+    def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
 
-    def pull(self, A: Vectors, B: Vectors, W: np.ndarray) -> Gradients:
+    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         G = W * self._tile(A, B)
+        A, B = A.dense(), B.dense()
         scale = checks.length_scale(self.length_scale, A.values.shape[1])
         sums = [np.vdot(G, np.abs(np.subtract.outer(a, b))) for a, b in zip(A.columns, B.columns, strict=True)]
         by_scale = np.array(sums) / scale
         return {"length_scale": by_scale if scale.ndim else by_scale.sum()}
 
-    def pull_input(self, A: Vectors, B: Vectors, W: np.ndarray) -> np.ndarray:
+    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         G = W * self._tile(A, B)
+        A, B = A.dense(), B.dense()
         scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
         signs = [
             np.einsum("ij,ij->i", G, np.sign(np.subtract.outer(a, b)))

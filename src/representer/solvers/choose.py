@@ -39,6 +39,8 @@ def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver:
     """
     if path:
         plan = Plan("eigendecomposition", "alpha is chosen from several by leave-one-out", 24 * n * n, n * (n + 1) // 2)
+    elif solver == "conjugate_gradient" and alphas.min() == 0:
+        raise ValueError("Conjugate gradients need a positive alpha; use solver='cholesky' for alpha = 0.")
     elif solver == "cholesky" or (solver == "auto" and (n <= DIRECT_UP_TO or alphas.min() == 0)):
         why = "it was asked for" if solver != "auto" else "n is small" if n <= DIRECT_UP_TO else "alpha is 0"
         plan = Plan("cholesky", why, (4 if n >= 1500 else 8) * n * n, n * (n + 1) // 2 * 4)

@@ -77,13 +77,16 @@ def solve(
     precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
     fast: Any = _Stored(problem) if stored else Gram.of(problem.kernel, problem.fast, threads=problem.threads)
     K, Z, R, size = fast, np.zeros_like(B), B / scale, 1.0
+    goal = tol / 3 if problem.intercept else tol  # residuals of y and of the intercept's right side add up
     steps = products = 0
     # compiled threads and BLAS threads would wait for each other's turns, so only one kind of them is at work
     with nullcontext() if stored else _tiles.one_blas_thread():
-        while size > tol and steps < max_iter:
-            reduction = max(0.3 * tol / size, 1e-4 if K is fast else 1e-10)
+        while size > goal and steps < max_iter:
+            reduction = max(0.3 * goal / size, 1e-4 if K is fast else 1e-10)
             report = None if progress is None else _scaled(progress, size)
-            change, taken = _inner(problem, K, R, precondition, reduction, max_iter - steps, report)
+            # what float32 can do it does in few steps, so there it may not use up all of them
+            most = max_iter - steps if K is not fast else min(max_iter - steps, max(100, max_iter // 4))
+            change, taken = _inner(problem, K, R, precondition, reduction, most, report)
             R_new = B / scale - problem.apply(Z + change, problem.ridges)
             steps, products = steps + taken, products + 1
             new = float(np.linalg.norm(R_new, axis=0).max())
@@ -92,7 +95,10 @@ def solve(
                 Z, R, size = Z + change, R_new, new
             if stalled and K is not fast:
                 break
-            K = problem.gram if stalled else K
+            if stalled:
+                K = problem.gram
+                low_rank = approximate(problem, memory // 4, random_state, exact=True)
+                precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
     coef, intercept = problem.finish(Z * scale)
     R *= scale
     R = R[:, :-1] - R[:, -1:] * intercept if problem.intercept else R
@@ -131,7 +137,7 @@ def _scaled(progress: Progress, size: float) -> Progress:
     return lambda what, residual: progress(what, residual * size)
 
 
-def approximate(problem: RidgeProblem, memory: int, random_state: Any) -> LowRank:
+def approximate(problem: RidgeProblem, memory: int, random_state: Any, *, exact: bool = False) -> LowRank:
     """As much rank as is worth its cost.
 
     Until the remainder is below alpha, the memory is used, or 10 products' time is.
@@ -141,7 +147,7 @@ def approximate(problem: RidgeProblem, memory: int, random_state: Any) -> LowRan
     weights = None if problem.weights is None else problem.root.ravel()
     return pivoted_cholesky(
         problem.kernel,
-        problem.fast,
+        problem.exact if exact else problem.fast,
         rank,
         stop=float(problem.ridges.min()),
         weights=weights,

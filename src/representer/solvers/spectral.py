@@ -54,16 +54,21 @@ class Decomposition:
         n, targets = problem.targets.shape
         predictions, gcv = np.empty((len(alphas), n, targets)), np.empty((len(alphas), targets))
         for a, alpha in enumerate(alphas):
-            ridges = np.append(alpha, alpha[:1]) if problem.intercept else alpha
-            Z = self.solve(ridges)
+            Z = self.solve(np.append(alpha, alpha[:1]) if problem.intercept else alpha)
             diagonal = squares @ (1.0 / self._shifted(alpha))
+            coef, intercept = problem.finish(Z)
             if problem.intercept:
-                Z, u = Z[:, :-1], Z[:, -1:]
+                u = Z[:, -1:]
                 total = (problem.root * u).sum()
-                Z = Z - u * ((problem.root * Z).sum(axis=0) / total)
-                diagonal = diagonal - u**2 / total
+                Z = Z[:, :-1] - u * intercept
+                diagonal = diagonal - (u**2 / total if total > 0 else 0.0)
+            diagonal = np.maximum(diagonal, 0.0)
             errors = np.divide(Z, problem.root * diagonal, out=np.zeros_like(Z), where=(problem.root * diagonal) > 0)
             predictions[a] = problem.targets - errors
+            left_out = problem.root.ravel() == 0
+            if np.any(left_out):  # they took no part in the fit, so it predicts them as it is
+                predictions[a][left_out] = (problem.gram.rows(left_out) @ coef) + intercept
             # alpha G are the residuals' operator I - H, and alpha Z the residuals themselves; the factors cancel
-            gcv[a] = n * (Z**2).sum(axis=0) / np.maximum(diagonal.sum(axis=0), np.finfo(np.float64).tiny) ** 2
+            trace = diagonal.sum(axis=0)
+            gcv[a] = np.divide(n * (Z**2).sum(axis=0), trace**2, out=np.full(targets, np.inf), where=trace > 1e-100)
         return Path(predictions, gcv)
