@@ -26,7 +26,7 @@ class Report:
     @property
     def definite(self) -> bool:
         """Whether no eigenvalue is negative and no entry asymmetric, up to rounding."""
-        return self.smallest >= -self.tolerance and self.asymmetry <= self.tolerance
+        return bool(self.smallest >= -self.tolerance and self.asymmetry <= self.tolerance)
 
     def __str__(self) -> str:
         verdict = (
