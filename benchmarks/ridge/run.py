@@ -26,12 +26,12 @@ SCALE, ALPHA = np.sqrt(5.0), 1e-2
 GAMMA = 0.5 / SCALE**2
 
 MEMORY = """
-import resource, numpy as np
-from common import load, friedman
+import numpy as np
+from common import friedman, load, peak_memory
 data = load("kin40k"); X, y = friedman(40_000) if data is None else data
 X, y = X[:{n}], y[:{n}]
 {fit}
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
+print(peak_memory())
 """
 OWN = """
 from representer import KernelRidge

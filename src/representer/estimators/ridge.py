@@ -9,7 +9,6 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
@@ -377,11 +376,12 @@ class KernelRidgeClassifier(ClassifierMixin, _Ridge):
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
         check_lengths(X, y)
-        self._binarizer = LabelBinarizer(pos_label=1, neg_label=-1)
-        targets = self._binarizer.fit_transform(y).astype(np.float64)
-        self.classes_ = self._binarizer.classes_
+        self.classes_, label = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two.")
+        # two classes are one target, the sign of which tells the second class
+        columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
+        targets = np.where(label[:, None] == columns, 1.0, -1.0)
         self._single_output = targets.shape[1] == 1
         self._fit(X, targets, sample_weight)
         return self

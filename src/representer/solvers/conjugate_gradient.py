@@ -73,13 +73,14 @@ def solve(
     B, n = problem.right_sides, problem.n
     scale = np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
     stored = 4 * n * n <= memory // 4
-    low_rank = low_rank or approximate(problem, memory // 4, random_state)
-    precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
-    fast: Any = _Stored(problem) if stored else Gram.of(problem.kernel, problem.fast, threads=problem.threads)
+    # BLAS threads spin for a while after each call and would take cores from the walks that follow
+    with _tiles.one_blas_thread():
+        low_rank = low_rank or approximate(problem, memory // 4, random_state)
+        precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
+        fast: Any = _Stored(problem) if stored else Gram.of(problem.kernel, problem.fast, threads=problem.threads)
     K, Z, R, size = fast, np.zeros_like(B), B / scale, 1.0
     goal = tol / 3 if problem.intercept else tol  # residuals of y and of the intercept's right side add up
     steps = products = 0
-    # compiled threads and BLAS threads would wait for each other's turns, so only one kind of them is at work
     with nullcontext() if stored else _tiles.one_blas_thread():
         while size > goal and steps < max_iter:
             reduction = max(0.3 * goal / size, 1e-4 if K is fast else 1e-10)
