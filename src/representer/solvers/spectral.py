@@ -49,26 +49,38 @@ class Decomposition:
         return np.where(shifted > len(self.values) * np.finfo(np.float64).eps * self.values[-1], shifted, np.inf)
 
     def path(self, alphas: np.ndarray) -> Path:
-        """Leave-one-out predictions for an array of alphas of shape (n_alphas, n_targets)."""
-        problem, squares = self.problem, self.U**2
-        n, targets = problem.targets.shape
+        """Leave-one-out predictions for alphas of shape (n_alphas, n_targets), all alphas in one product."""
+        n, targets = self.problem.targets.shape
         predictions, gcv = np.empty((len(alphas), n, targets)), np.empty((len(alphas), targets))
-        for a, alpha in enumerate(alphas):
-            Z = self.solve(np.append(alpha, alpha[:1]) if problem.intercept else alpha)
-            diagonal = squares @ (1.0 / self._shifted(alpha))
-            coef, intercept = problem.finish(Z)
-            if problem.intercept:
-                u = Z[:, -1:]
-                total = (problem.root * u).sum()
-                Z = Z[:, :-1] - u * intercept
-                diagonal = diagonal - (u**2 / total if total > 0 else 0.0)
-            diagonal = np.maximum(diagonal, 0.0)
-            errors = np.divide(Z, problem.root * diagonal, out=np.zeros_like(Z), where=(problem.root * diagonal) > 0)
-            predictions[a] = problem.targets - errors
-            left_out = problem.root.ravel() == 0
-            if np.any(left_out):  # they took no part in the fit, so it predicts them as it is
-                predictions[a][left_out] = (problem.gram.rows(left_out) @ coef) + intercept
-            # alpha G are the residuals' operator I - H, and alpha Z the residuals themselves; the factors cancel
-            trace = diagonal.sum(axis=0)
-            gcv[a] = np.divide(n * (Z**2).sum(axis=0), trace**2, out=np.full(targets, np.inf), where=trace > 1e-100)
+        squares, last = self.U**2, None
+        for t in range(targets):
+            if last is None or not np.array_equal(alphas[:, t], last):
+                last = alphas[:, t]
+                inverse = 1.0 / self._shifted(last)
+                diagonal = squares @ inverse
+                u = self.U @ (self.inside[:, -1:] * inverse) if self.problem.intercept else None
+            Z = self.U @ (self.inside[:, t : t + 1] * inverse)
+            predictions[:, :, t], gcv[:, t] = self._leave_out(t, Z, u, diagonal)
         return Path(predictions, gcv)
+
+    def _leave_out(
+        self, target: int, Z: np.ndarray, u: np.ndarray | None, diagonal: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions and generalised cross-validation of one target; columns are alphas."""
+        problem, intercept = self.problem, np.zeros(Z.shape[1])
+        if u is not None:
+            total = (problem.root * u).sum(axis=0)
+            inside = total > 1e-10 * np.linalg.norm(problem.root) * np.linalg.norm(u, axis=0)
+            mean = np.average(problem.targets[:, target], weights=problem.weights)
+            intercept = np.divide((problem.root * Z).sum(axis=0), total, out=np.full_like(total, mean), where=inside)
+            Z = np.where(inside, Z - u * intercept, Z)
+            diagonal = diagonal - np.divide(u**2, total, out=np.zeros_like(u), where=inside)
+        scaled = problem.root * np.maximum(diagonal, 0.0)
+        predictions = problem.targets[:, target, None] - np.divide(Z, scaled, out=np.zeros_like(Z), where=scaled > 0)
+        left_out = problem.root.ravel() == 0
+        if np.any(left_out):  # they took no part in the fit, so it predicts them as it is
+            predictions[left_out] = problem.gram.rows(left_out) @ (problem.root * Z) + intercept
+        # alpha G are the residuals' operator I - H, and alpha Z the residuals themselves; the factors cancel
+        trace = np.maximum(diagonal, 0.0).sum(axis=0)
+        gcv = np.divide(len(Z) * (Z**2).sum(axis=0), trace**2, out=np.full_like(trace, np.inf), where=trace > 1e-100)
+        return predictions.T, gcv
