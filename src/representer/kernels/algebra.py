@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from representer import _tiles
-from representer.kernels.base import Gradients, Kernel, Unary, add_gradients, require_kernel
+from representer.kernels.base import Gradients, Kernel, Unary, Wrapper, add_gradients, require_kernel
 from representer.kernels.prepared import Prepared, Vectors
 
 
@@ -86,26 +86,11 @@ class WithDiagonal(Prepared):
         return self.inputs.dtype
 
 
-class Normalized(Kernel):
+class Normalized(Wrapper):
     """k(x, y) / sqrt(k(x, x) k(y, y)), so that every representer has norm one; zero where k(x, x) is zero."""
 
     def __init__(self, kernel: Kernel):
         self.kernel = require_kernel(kernel)
-
-    @property
-    def definite(self) -> bool:  # type: ignore[override]
-        return self.kernel.definite
-
-    @property
-    def sliced(self) -> bool:  # type: ignore[override]
-        return self.kernel.sliced
-
-    @property
-    def on_vectors(self) -> bool:  # type: ignore[override]
-        return self.kernel.on_vectors
-
-    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
-        return Normalized(self.kernel.fitted_to(X, weights))
 
     def prepare(self, X: Any, like: WithDiagonal | None = None) -> WithDiagonal:
         inputs = self.kernel.prepare(X, like=None if like is None else like.inputs)
@@ -153,7 +138,7 @@ class Through(Vectors):
     per_row = ("values", "squares", "inputs")
 
 
-class Pairwise(Kernel):
+class Pairwise(Wrapper):
     """sum_z k(x, z) k(z, y) over the z in Z; with Z = X its Gram matrix is K^2.
 
     Parameters
@@ -167,16 +152,7 @@ class Pairwise(Kernel):
         self.kernel = require_kernel(kernel)
         self.Z = Z
 
-    @property
-    def sliced(self) -> bool:  # type: ignore[override]
-        return self.kernel.sliced
-
-    @property
-    def on_vectors(self) -> bool:  # type: ignore[override]
-        return self.kernel.on_vectors
-
-    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
-        return Pairwise(self.kernel.fitted_to(X, weights), self.Z)
+    definite = True
 
     def prepare(self, X: Any, like: Through | None = None) -> Through:
         anchors = self.kernel.prepare(self.Z) if like is None else like.anchors

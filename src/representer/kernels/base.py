@@ -7,50 +7,19 @@ reverse mode (`pull`, `pull_input`). All the rest is written here, once for all 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import signature
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import hash as joblib_hash
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from representer import _tiles
 from representer._loops import symmetric
 from representer.kernels import checks
+from representer.kernels.parameters import Parameters
 from representer.kernels.prepared import Prepared
 
 Gradients = dict[str, Any]
-
-
-class Parameters(BaseEstimator):
-    """scikit-learn's parameters and cloning, equality of all parameters, and printing of those that were given."""
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        known = signature(type(self)).parameters
-        given = [(name, getattr(self, name)) for name in known]
-        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in given if not _equal(v, known[n].default))})"
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return all(_equal(mine[name], theirs[name]) for name in mine)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _equal(a: Any, b: Any) -> bool:
-    """Equality of parameters: by value for numbers, arrays and lists of numbers, by content for inputs of any type."""
-    if a is b or isinstance(a, Parameters | str) or callable(a):
-        return a is b or a == b
-    if all(isinstance(part, Real | np.ndarray) or _is_numbers(part) for part in (a, b)):
-        return np.array_equal(a, b)
-    return joblib_hash(a) == joblib_hash(b)
-
-
-def _is_numbers(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(part, Real) for part in value)
 
 
 class Kernel(Parameters):
@@ -216,6 +185,25 @@ def _node(node: type, left: Any, right: Any) -> Kernel:
     return node(left, right)
 
 
+class OfOneNumber(Kernel):
+    """phi(s) for one number s of two inputs. Families give s, such as a squared distance; kernels give phi."""
+
+    def phi(self, s: np.ndarray) -> None:
+        """s <- phi(s), in place."""
+        raise NotImplementedError
+
+    def slope(self, s: np.ndarray) -> None:
+        """s <- phi'(s), in place; anything finite where phi has no derivative."""
+        raise NotImplementedError
+
+    def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
+        """sum_ij W_ij dphi(s_ij) / dtheta for hyper-parameters other than the length scale."""
+        return {}
+
+    def check(self) -> None:
+        """Raise if a parameter other than the length scale is out of its range."""
+
+
 def same_precision(X: Any, Y: Any) -> tuple[Any, Any]:
     """X and Y, a float32 one of them as float64 if the other one is not float32."""
     single = [getattr(Z, "dtype", None) == np.float32 for Z in (X, Y)]
@@ -366,11 +354,8 @@ class Product(_Binary):
         return self.left.pull_input(A.left, B.left, for_left) + self.right.pull_input(A.right, B.right, for_right)
 
 
-class Unary(Kernel):
-    """A node with one child, g(k(x, y)) for a function g of one number.
-
-    Subclasses give g and its derivative on a tile.
-    """
+class Wrapper(Kernel):
+    """A node with one child, whose facts it shares."""
 
     kernel: Kernel
 
@@ -388,6 +373,10 @@ class Unary(Kernel):
 
     def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         return clone(self).set_params(kernel=self.kernel.fitted_to(X, weights))
+
+
+class Unary(Wrapper):
+    """g(k(x, y)) for a function g of one number. Subclasses give g and its derivative on a tile."""
 
     def outer(self, values: np.ndarray) -> None:
         """k <- g(k), in place."""

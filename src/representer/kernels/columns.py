@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, require_kernel
+from representer.kernels.base import Gradients, Kernel, Wrapper, require_kernel
 from representer.kernels.prepared import Prepared
 
 
@@ -32,7 +32,7 @@ class Columns(Prepared):
         return self.inputs.dtype
 
 
-class On(Kernel):
+class On(Wrapper):
     """k applied to some columns of a data frame (pandas, polars, or anything indexed by name) or of an array.
 
     Parameters
@@ -56,14 +56,6 @@ class On(Kernel):
     def __init__(self, kernel: Kernel, columns: Any):
         self.kernel = require_kernel(kernel)
         self.columns = columns
-
-    @property
-    def definite(self) -> bool:  # type: ignore[override]
-        return self.kernel.definite
-
-    @property
-    def sliced(self) -> bool:  # type: ignore[override]
-        return self.kernel.sliced
 
     on_vectors = False
 

@@ -10,29 +10,14 @@ from typing import Any
 import numpy as np
 
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, add_gradients, raise_to
+from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients, raise_to
 from representer.kernels.prepared import SparseVectors, Vectors, directions, lay_out, scale_columns
 
 
-class DotProduct(Kernel):
+class DotProduct(OfOneNumber):
     """The family: products, gradients and sparse inputs, written once."""
 
     length_scale: Any = None
-
-    def phi(self, s: np.ndarray) -> None:
-        """s <- phi(s), in place."""
-        raise NotImplementedError
-
-    def slope(self, s: np.ndarray) -> None:
-        """s <- phi'(s), in place."""
-        raise NotImplementedError
-
-    def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
-        """sum_ij W_ij dphi(s_ij) / dtheta for hyper-parameters other than the length scale."""
-        return {}
-
-    def check(self) -> None:
-        """Raise if a parameter other than the length scale is out of its range."""
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         self.check()

@@ -11,7 +11,8 @@ from scipy import sparse
 from scipy.special import expit
 
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, Parameters
+from representer.kernels.base import Gradients, Kernel
+from representer.kernels.parameters import Parameters
 from representer.kernels.precomputed import central_differences
 from representer.kernels.prepared import Prepared, lay_out
 

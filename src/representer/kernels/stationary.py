@@ -15,29 +15,14 @@ from sklearn.base import clone
 
 from representer._loops import radial
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, add_gradients
+from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients
 from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_columns
 
 
-class Stationary(Kernel):
-    """The family: distances, gradients and sparse inputs, written once."""
+class Stationary(OfOneNumber):
+    """The family: distances, gradients and sparse inputs, written once. phi(0) must be 1."""
 
     length_scale: Any
-
-    def phi(self, s: np.ndarray) -> None:
-        """s <- phi(s), in place, with phi(0) = 1."""
-        raise NotImplementedError
-
-    def slope(self, s: np.ndarray) -> None:
-        """s <- phi'(s), in place; anything finite where phi has no derivative."""
-        raise NotImplementedError
-
-    def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
-        """sum_ij W_ij dphi(s_ij) / dtheta for hyper-parameters other than the length scale."""
-        return {}
-
-    def check(self) -> None:
-        """Raise if a parameter other than the length scale is out of its range."""
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         self.check()

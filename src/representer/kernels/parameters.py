@@ -1,0 +1,41 @@
+"""What every kernel and feature map has: parameters that can be read, set, cloned, compared and printed."""
+
+from __future__ import annotations
+
+from inspect import signature
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from joblib import hash as joblib_hash
+from sklearn.base import BaseEstimator
+
+
+class Parameters(BaseEstimator):
+    """scikit-learn's parameters and cloning, equality of all parameters, and printing of those that were given."""
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        known = signature(type(self)).parameters
+        given = [(name, getattr(self, name)) for name in known]
+        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in given if not _equal(v, known[n].default))})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(_equal(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Equality of parameters: by value for numbers, arrays and lists of numbers, by content for inputs of any type."""
+    if a is b or isinstance(a, Parameters | str) or callable(a):
+        return a is b or a == b
+    if all(isinstance(part, Real | np.ndarray) or _is_numbers(part) for part in (a, b)):
+        return np.array_equal(a, b)
+    return joblib_hash(a) == joblib_hash(b)
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(part, Real) for part in value)

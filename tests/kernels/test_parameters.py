@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from representer.kernels.parameters import Parameters
+
+
+class Thing(Parameters):
+    def __init__(self, a=1.0, b=None, c=()):
+        self.a = a
+        self.b = b
+        self.c = c
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        (Thing(), Thing(), True),
+        (Thing(2), Thing(2.0), True),
+        (Thing([1.0, 2.0]), Thing(np.array([1.0, 2.0])), True),
+        (Thing([1.0, 2.0]), Thing([1.0, 2.0, 3.0]), False),
+        (Thing(b="x"), Thing(b="y"), False),
+        (Thing(b=["ACGT", "A"]), Thing(b=["ACGT", "A"]), True),
+        (Thing(b=["ACGT", "A"]), Thing(b=["ACGT", "C"]), False),
+        (Thing(b=Thing(3)), Thing(b=Thing(3)), True),
+        (Thing(b=len), Thing(b=len), True),
+        (Thing(b=len), Thing(b=max), False),
+        (Thing(1), 1, False),
+    ],
+)
+def test_equality_of_all_parameters(left, right, equal):
+    assert (left == right) is equal
+    assert (left != right) is not equal
+
+
+def test_printing_names_what_was_given_in_order():
+    assert repr(Thing()) == "Thing()"
+    assert repr(Thing(c=(1,), a=2)) == "Thing(a=2, c=(1,))"
+    assert repr(Thing(b=Thing(3))) == "Thing(b=Thing(a=3))"
+
+
+def test_clone_is_equal_and_apart():
+    thing = Thing(b=[1, 2])
+    other = clone(thing)
+    assert other == thing
+    assert other is not thing
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(thing)
