@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import GaussianProcessRegressor, KernelRidge
-from representer.estimators import gaussian_process
+from representer.estimators import search
 from representer.kernels import RBF, Brownian, Jaccard, Matern, Normalized, On, Precomputed, Spectrum
 from representer.testing import _derivative
 
@@ -343,8 +343,8 @@ def test_every_start_stays_within_its_bounds(monkeypatch):
         result = real(lambda theta: seen.append(theta.copy()) or function(theta), start, **options)
         return result
 
-    real = gaussian_process.minimize
-    monkeypatch.setattr(gaussian_process, "minimize", spy)
+    real = search.minimize
+    monkeypatch.setattr(search, "minimize", spy)
     bounds = {"factor": (2.0, 3.0), "kernel__length_scale": (0.5, 0.6), "noise": (0.1, 0.2)}
     GaussianProcessRegressor(KERNEL, bounds=bounds, n_restarts=3, random_state=0).fit(X, y)
     theta, limits = np.array(seen), np.log([(2.0, 3.0), (0.5, 0.6), (0.5, 0.6), (0.1, 0.2)])
@@ -397,8 +397,8 @@ def test_gradient_of_the_whole_objective(monkeypatch, noise, priors, objective):
         checked.append((function(theta)[1] @ direction, expected))
         return real(function, start, **options)
 
-    real = gaussian_process.minimize
-    monkeypatch.setattr(gaussian_process, "minimize", spy)
+    real = search.minimize
+    monkeypatch.setattr(search, "minimize", spy)
     GaussianProcessRegressor(KERNEL, noise=noise, priors=priors, objective=objective).fit(X, y)
     ((gradient, expected),) = checked
     assert gradient == pytest.approx(expected, rel=1e-6)
@@ -520,8 +520,8 @@ def test_report_with_noise_per_input():
 
 
 def test_search_that_stops_early_warns_and_advises(monkeypatch):
-    real = gaussian_process.minimize
-    monkeypatch.setattr(gaussian_process, "minimize", lambda *a, **options: real(*a, **options, options={"maxiter": 1}))
+    real = search.minimize
+    monkeypatch.setattr(search, "minimize", lambda *a, **options: real(*a, **options, options={"maxiter": 1}))
     with pytest.warns(ConvergenceWarning, match=r"stopped early .*ITERATIONS.*report\(\)"):
         gp = GaussianProcessRegressor(KERNEL).fit(X, y)
     assert "try: scale inputs and targets" in gp.report()

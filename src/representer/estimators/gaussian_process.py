@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from numbers import Real
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from representer.estimators.hyperparameters import LogParameters, largest
+from representer.estimators import search
+from representer.estimators.hyperparameters import LogParameters
 from representer.estimators.inputs import check_inputs, check_lengths, evenly, is_precomputed, take, to_kernel
+from representer.estimators.search import Search
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.functions import Function, concatenate
 from representer.gram import Gram, machine_memory
 from representer.kernels import checks
 from representer.kernels.base import Kernel, Scaled, require_definite
 from representer.kernels.stationary import RBF
+from representer.solvers.choose import iterative_memory
 from representer.solvers.likelihood import Factor, log_leave_one_out, log_marginal_likelihood
 from representer.solvers.posterior import IterativePosterior
 
@@ -29,28 +30,6 @@ DIRECT_UP_TO = 8000
 """Inputs up to which the posterior is computed by Cholesky."""
 TUNING_ROWS = 2000
 """Inputs on which hyper-parameters are found beyond that."""
-IMPOSSIBLE = 1e100
-"""Objective of hyper-parameters without a positive definite matrix; finite, so that a line search can step back."""
-
-
-@dataclass(frozen=True)
-class Search:
-    """How the hyper-parameters were found: one entry for each start."""
-
-    names: list[str]
-    theta: np.ndarray
-    bounds: np.ndarray
-    values: list[float]
-    message: str
-    success: bool
-    evaluations: int
-
-    @property
-    def at_bounds(self) -> list[str]:
-        """Names of hyper-parameters that stopped at a bound, with the side."""
-        free = self.bounds[:, 0] < self.bounds[:, 1] if self.evaluations else np.zeros(len(self.names), bool)
-        low, high = (free & np.isclose(self.theta, side) for side in self.bounds.T)
-        return [f"{n} ({'lower' if a else 'upper'})" for n, a, b in zip(self.names, low, high, strict=True) if a or b]
 
 
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -184,7 +163,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.noise_ = found if np.ndim(given) == 0 else given
         self._condition(X, Y, direct)
         if not self.search_.values:
-            prior = self._log_prior(self.search_.names, self.search_.theta)[0]
+            prior = search.log_prior(self.search_.names, self.priors, self.search_.theta)[0]
             self.search_ = replace(self.search_, values=[self.log_marginal_likelihood_ + prior])
         return self
 
@@ -240,18 +219,25 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         noise = np.full(len(Y), 0.1 * variance) if estimate else np.broadcast_to(np.asarray(given, float), len(Y))
         names = parameters.names + ["noise"] * estimate
         start = np.append(parameters.start, [np.log(0.1 * variance)] * estimate)
-        bounds = self._bounds(names, start, variance)
-        inside = 1e-9 * (bounds[:, 1] - bounds[:, 0])  # a prior may end where the bounds do
-        if self.optimizer is not None:
-            start = np.clip(start, bounds[:, 0] + inside, bounds[:, 1] - inside)
-        self._check_priors(names, start)
+        bounds = search.log_bounds(names, start, variance, self.bounds)
+        start = start if self.optimizer is None else search.inside(start, bounds)
+        search.check_priors(names, self.priors, start)
         negative = self._objective(parameters, names, X, Y, noise, estimate)
         if self.optimizer is None or not len(start):
             # the likelihood comes with the posterior, without a gradient
             values = [-negative(start)[0]] if self.objective == "loo" else []
             self.search_ = Search(names, start, bounds, values, "not optimised", True, 0)
             return kernel, float(noise[0])
-        theta = self._search(negative, names, self._starts(negative, names, start, bounds, variance), bounds)
+        rng = check_random_state(self.random_state)
+        starts = search.starts(negative, names, start, bounds, variance, self.n_restarts, rng)
+        self.search_ = search.minimum(negative, names, starts, bounds)
+        if not self.search_.success:
+            warnings.warn(
+                f"The search for hyper-parameters stopped early ({self.search_.message}); report() says what to try.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        theta = self.search_.theta
         found = float(np.exp(theta[-1])) if estimate else given
         return parameters.kernel_at(theta[: len(parameters.start)]), found
 
@@ -269,106 +255,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 # length scales are part of the layout of prepared inputs
                 result = function(kernel, kernel.prepare(X), Y, variances, self.threads)
             except np.linalg.LinAlgError:
-                return IMPOSSIBLE, np.zeros_like(theta)
+                return search.IMPOSSIBLE, np.zeros_like(theta)
             gradient = parameters.gradient(theta[:size], result.gradients)
             if estimate:
                 gradient = np.append(gradient, np.exp(theta[-1]) * result.by_noise.sum())
-            prior, by_prior = self._log_prior(names, theta)
+            prior, by_prior = search.log_prior(names, self.priors, theta)
             value, slope = -(result.value + prior), -(gradient + by_prior)
             good = np.isfinite(value) and np.all(np.isfinite(slope))
-            return (value, slope) if good else (IMPOSSIBLE, np.zeros_like(theta))
+            return (value, slope) if good else (search.IMPOSSIBLE, np.zeros_like(theta))
 
         return negative
-
-    def _starts(
-        self, negative: Any, names: list[str], start: np.ndarray, bounds: np.ndarray, variance: float
-    ) -> list[np.ndarray]:
-        """The start as given, or with amplitudes in the units of y where that is better.
-
-        And random ones between the bounds.
-        """
-        rng = check_random_state(self.random_state)
-        scaled = start + np.log(variance) * np.array([_is_amplitude(name) for name in names])
-        scaled = np.clip(scaled, *bounds.T)
-        first = start if np.all(scaled == start) else min(start, scaled, key=lambda theta: negative(theta)[0])
-        return [first] + [rng.uniform(*bounds.T) for _ in range(self.n_restarts)]
-
-    def _bounds(self, names: list[str], start: np.ndarray, variance: float) -> np.ndarray:
-        wide = np.log(1000.0)
-        bounds = np.stack([start - wide, start + wide], axis=1)
-        given = dict(self.bounds or {})
-        for i, name in enumerate(names):
-            bounds[i, 1] = min(bounds[i, 1], largest(name))
-            if _is_amplitude(name):  # room for the units of y as well
-                bounds[i] = min(bounds[i, 0], np.log(1e-3 * variance)), max(bounds[i, 1], np.log(1e3 * variance))
-            if name == "noise":
-                bounds[i] = np.log([1e-6 * variance, 10.0 * variance])
-            key = name if name in given else name.split("[")[0]
-            if key in given:
-                pair = np.asarray(given[key], dtype=object)
-                if (
-                    pair.shape != (2,)
-                    or not all(isinstance(p, Real) for p in pair)
-                    or not 0 < pair[0] <= pair[1] < np.inf
-                ):
-                    raise ValueError(f"The bounds of {key} are {given[key]!r}; give two positive numbers (low, high).")
-                bounds[i] = np.log(pair.astype(np.float64))
-        unknown = set(given) - {name.split("[")[0] for name in names} - set(names)
-        if unknown:
-            raise ValueError(
-                f"There is no hyper-parameter {sorted(unknown)[0]!r} to bound; there are {', '.join(names)}."
-            )
-        return bounds
-
-    def _check_priors(self, names: list[str], start: np.ndarray) -> None:
-        known = set(names) | {name.split("[")[0] for name in names}
-        for name, prior in (self.priors or {}).items():
-            if name not in known:
-                raise ValueError(f"There is no hyper-parameter {name!r} for a prior; there are {', '.join(names)}.")
-            if not hasattr(prior, "logpdf"):
-                raise TypeError(
-                    f"The prior of {name} is {prior!r}; give a distribution with a logpdf, as in scipy.stats."
-                )
-        if not np.isfinite(self._log_prior(names, start)[0]):
-            raise ValueError(
-                "A prior has no density where the search starts; start inside it, by the kernel's own values, or use a "
-                "prior that is positive everywhere."
-            )
-
-    def _log_prior(self, names: list[str], theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """The sum of log prior densities of the values exp(theta), and its gradient by central differences in theta."""
-        total, gradient, step = 0.0, np.zeros_like(theta), 1e-5
-        for i, name in enumerate(names):
-            prior = (self.priors or {}).get(name, (self.priors or {}).get(name.split("[")[0]))
-            if prior is not None:
-                here, low, high = map(float, prior.logpdf(np.exp(theta[i] + np.array([0.0, -step, step]))))
-                slope = high - low if np.isfinite(high) and np.isfinite(low) else 0.0
-                total, gradient[i] = total + here, slope / (2.0 * step)
-        return total, gradient
-
-    def _search(self, negative: Any, names: list[str], starts: list[np.ndarray], bounds: np.ndarray) -> np.ndarray:
-        runs = [minimize(negative, s, jac=True, method="L-BFGS-B", bounds=bounds) for s in starts]
-        best = min(runs, key=lambda run: run.fun)
-        if best.fun >= IMPOSSIBLE:
-            raise np.linalg.LinAlgError(
-                "No hyper-parameters with a positive definite covariance were found; use more noise."
-            )
-        self.search_ = Search(
-            names,
-            best.x,
-            bounds,
-            [-float(run.fun) for run in runs],
-            str(best.message),
-            bool(best.success),
-            sum(run.nfev for run in runs),
-        )
-        if not best.success:
-            warnings.warn(
-                f"The search for hyper-parameters stopped early ({best.message}); see report() for what to try.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return best.x
 
     def _condition(self, X: Any, Y: np.ndarray, direct: bool) -> None:
         """Condition on the data: posterior mean, likelihood and certificate."""
@@ -380,7 +276,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             a, determinant, error = self._factor.solve(Y), self._factor.log_determinant, 0.0
             self.certificate_ = self._factor.certificate(a, Y, noise, self.tol)
         else:
-            memory = min((machine_memory() if self.memory is None else self.memory) // 2, 4 * 10**9)
+            memory = iterative_memory(machine_memory() if self.memory is None else self.memory)
             self._posterior = IterativePosterior(
                 self.kernel_, X, noise, tol=self.tol, memory=memory, threads=self.threads
             )
@@ -502,16 +398,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def report(self) -> str:
         """What was fitted, why the search stopped, which bounds are active, the condition number, and what to try."""
         check_is_fitted(self)
-        search, factor = self.search_, self._factor
+        found, factor = self.search_, self._factor
         noise = "one variance per input" if np.ndim(self.noise_) else f"{self.noise_:.4g}"
         lines = [
             f"kernel: {self.kernel_!r}",
             f"noise variance: {noise}",
             f"log marginal likelihood: {self.log_marginal_likelihood_:.6g}"
             + (f" (standard error {self.log_marginal_likelihood_error_:.2g})" if factor is None else ""),
-            f"search: {search.message}; {search.evaluations} evaluations; "
-            f"objective at the end of each start: {', '.join(f'{v:.6g}' for v in search.values) or 'none'}",
-            f"at a bound: {', '.join(search.at_bounds) or 'none'}",
+            f"search: {found.message}; {found.evaluations} evaluations; "
+            f"objective at the end of each start: {', '.join(f'{v:.6g}' for v in found.values) or 'none'}",
+            f"at a bound: {', '.join(found.at_bounds) or 'none'}",
             f"posterior mean: {self.certificate_}"
             if factor is None
             else f"condition number: {factor.condition:.2g}; jitter added: {factor.jitter:.2g}",
@@ -519,8 +415,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return "\n".join(lines + [f"try: {advice}" for advice in self._advice()])
 
     def _advice(self) -> list[str]:
-        search, factor, advice = self.search_, self._factor, []
-        for name in search.at_bounds:
+        found, factor, advice = self.search_, self._factor, []
+        for name in found.at_bounds:
             if "length_scale[" in name and "upper" in name:
                 advice.append(f"{name} grew to its bound: the column may not matter; leave it out, or widen bounds=.")
             elif name == "noise (lower)":
@@ -533,9 +429,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         elif factor is not None and factor.condition > 1e12:
             advice.append("the matrix is ill-conditioned: use more noise.")
-        if len(search.values) == 1 and search.evaluations > 1:
+        if len(found.values) == 1 and found.evaluations > 1:
             advice.append("other starts with n_restarts=5, as the objective may have several maxima.")
-        if not search.success:
+        if not found.success:
             advice.append("scale inputs and targets to variance one, or give bounds= that leave out extremes.")
         return advice
 
@@ -544,11 +440,6 @@ def _deviation(Y: np.ndarray) -> np.ndarray:
     """The standard deviation of each column; 1 for a column that is constant to rounding."""
     deviation = Y.std(axis=0)
     return np.where(deviation > 10 * np.finfo(np.float64).eps * np.abs(Y).max(axis=0), deviation, 1.0)
-
-
-def _is_amplitude(name: str) -> bool:
-    """Whether a hyper-parameter multiplies kernel values, and so has the units of y squared."""
-    return name.split("__")[-1] in ("factor", "value")
 
 
 def _double(X: Any) -> Any:

@@ -23,18 +23,17 @@ from representer.estimators.inputs import (
     to_kernel,
 )
 from representer.estimators.progress import Progress
+from representer.estimators.search import IMPOSSIBLE
 from representer.functions import Function
 from representer.gram import machine_memory
 from representer.kernels import checks
 from representer.problem import Certificate, Result, RidgeProblem
 from representer.solvers import cholesky, conjugate_gradient
-from representer.solvers.choose import Plan, choose_ridge
+from representer.solvers.choose import Plan, choose_ridge, iterative_memory
 from representer.solvers.leave_one_out import loo_error
 from representer.solvers.spectral import Decomposition
 
 TUNING_ROWS = 2000
-IMPOSSIBLE = 1e100
-"""Objective where there is no leave-one-out error; finite, so that a line search can step back."""
 
 
 class _Ridge(BaseEstimator):
@@ -141,14 +140,14 @@ class _Ridge(BaseEstimator):
     def _solve(self, problem: RidgeProblem, plan: Plan) -> Result:
         if plan.solver == "cholesky":
             return cholesky.solve(problem, tol=self.tol, reason=plan.reason)
-        memory = machine_memory() if self.memory is None else self.memory
+        memory = iterative_memory(machine_memory() if self.memory is None else self.memory)
         with Progress(self.verbose, self.tol) as progress:
             return conjugate_gradient.solve(
                 problem,
                 tol=self.tol,
                 reason=plan.reason,
                 max_iter=self.max_iter,
-                memory=min(memory // 2, 4 * 10**9),
+                memory=memory,
                 random_state=self.random_state,
                 progress=progress,
             )

@@ -10,6 +10,16 @@ DIRECT_UP_TO = 6000
 """Rows up to which a Cholesky factorisation is faster than conjugate gradients; measured by benchmarks/ridge."""
 
 
+def iterative_memory(memory: int) -> int:
+    """The part of the memory that conjugate gradients may use."""
+    return min(memory // 2, 4 * 10**9)
+
+
+def stores_matrix(n: int, memory: int) -> bool:
+    """Whether a float32 kernel matrix takes less than a quarter of the memory; products with it are twice as fast."""
+    return 4 * n * n <= memory // 4
+
+
 @dataclass(frozen=True)
 class Plan:
     """The solver that a fit will use, why, and what it takes."""
@@ -45,8 +55,11 @@ def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver:
         why = "it was asked for" if solver != "auto" else "n is small" if n <= DIRECT_UP_TO else "alpha is 0"
         plan = Plan("cholesky", why, (4 if n >= 1500 else 8) * n * n, n * (n + 1) // 2 * 4)
     else:
-        why = "it was asked for" if solver != "auto" else "n is large, and it stores no n x n matrix"
-        plan = Plan("conjugate_gradient", why, 8 * min(2000, max(100, n // 12)) * n, 30 * n * n // 2)
+        stored = stores_matrix(n, iterative_memory(memory))
+        why = "it was asked for" if solver != "auto" else "n is large"
+        why += ", with a float32 matrix in memory" if stored else ", without an n x n matrix"
+        size = 4 * n * n if stored else 4 * min(2000, max(100, n // 12)) * n
+        plan = Plan("conjugate_gradient", why, size, (4 if stored else 40) * n * n // 2)
     if plan.bytes > memory:
         raise MemoryError(
             f"A fit by {plan.solver} needs {plan.bytes / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "

@@ -1,0 +1,135 @@
+"""The search for hyper-parameters: bounds, priors, starts, and L-BFGS on logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from representer.estimators.hyperparameters import largest
+
+IMPOSSIBLE = 1e100
+"""Objective of hyper-parameters without a value; finite, so that a line search can step back."""
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the hyper-parameters were found; one value of the objective for each start."""
+
+    names: list[str]
+    theta: np.ndarray
+    bounds: np.ndarray
+    values: list[float]
+    message: str
+    success: bool
+    evaluations: int
+
+    @property
+    def at_bounds(self) -> list[str]:
+        """Names of hyper-parameters that stopped at a bound, with the side."""
+        free = self.bounds[:, 0] < self.bounds[:, 1] if self.evaluations else np.zeros(len(self.names), bool)
+        low, high = (free & np.isclose(self.theta, side) for side in self.bounds.T)
+        return [f"{n} ({'lower' if a else 'upper'})" for n, a, b in zip(self.names, low, high, strict=True) if a or b]
+
+
+def log_bounds(names: list[str], start: np.ndarray, variance: float, given: dict | None) -> np.ndarray:
+    """Lower and upper ends of theta: as given, or a factor of 1,000 to both sides of the start.
+
+    Amplitudes may also take the units of the targets, whose variance this is, and the noise lies between 1e-6 and 10
+    times that variance.
+    """
+    wide, given = np.log(1000.0), dict(given or {})
+    bounds = np.stack([start - wide, start + wide], axis=1)
+    for i, name in enumerate(names):
+        bounds[i, 1] = min(bounds[i, 1], largest(name))
+        if is_amplitude(name):
+            bounds[i] = min(bounds[i, 0], np.log(1e-3 * variance)), max(bounds[i, 1], np.log(1e3 * variance))
+        if name == "noise":
+            bounds[i] = np.log([1e-6 * variance, 10.0 * variance])
+        key = name if name in given else name.split("[")[0]
+        if key in given:
+            bounds[i] = np.log(_pair(key, given[key]))
+    unknown = set(given) - {name.split("[")[0] for name in names} - set(names)
+    if unknown:
+        raise ValueError(f"There is no hyper-parameter {sorted(unknown)[0]!r} to bound; there are {', '.join(names)}.")
+    return bounds
+
+
+def _pair(name: str, value: Any) -> np.ndarray:
+    pair = np.asarray(value, dtype=object)
+    if pair.shape != (2,) or not all(isinstance(p, Real) for p in pair) or not 0 < pair[0] <= pair[1] < np.inf:
+        raise ValueError(f"The bounds of {name} are {value!r}; give two positive numbers (low, high).")
+    return pair.astype(np.float64)
+
+
+def is_amplitude(name: str) -> bool:
+    """Whether a hyper-parameter multiplies kernel values, and so has the units of y squared."""
+    return name.split("__")[-1] in ("factor", "value")
+
+
+def check_priors(names: list[str], priors: dict | None, start: np.ndarray) -> None:
+    """Raise if a prior has no hyper-parameter, no density, or none where the search starts."""
+    known = set(names) | {name.split("[")[0] for name in names}
+    for name, prior in (priors or {}).items():
+        if name not in known:
+            raise ValueError(f"There is no hyper-parameter {name!r} for a prior; there are {', '.join(names)}.")
+        if not hasattr(prior, "logpdf"):
+            raise TypeError(f"The prior of {name} is {prior!r}; give a distribution with a logpdf, as in scipy.stats.")
+    if not np.isfinite(log_prior(names, priors, start)[0]):
+        raise ValueError(
+            "A prior has no density where the search starts; start inside it, by the kernel's own values, or use a "
+            "prior that is positive everywhere."
+        )
+
+
+def log_prior(names: list[str], priors: dict | None, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    """The sum of log prior densities of the values exp(theta), and its gradient by central differences in theta."""
+    total, gradient, step = 0.0, np.zeros_like(theta), 1e-5
+    for i, name in enumerate(names):
+        prior = (priors or {}).get(name, (priors or {}).get(name.split("[")[0]))
+        if prior is not None:
+            here, low, high = map(float, prior.logpdf(np.exp(theta[i] + np.array([0.0, -step, step]))))
+            slope = high - low if np.isfinite(high) and np.isfinite(low) else 0.0
+            total, gradient[i] = total + here, slope / (2.0 * step)
+    return total, gradient
+
+
+def inside(theta: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """theta moved to just inside its bounds, as a prior may end where they do."""
+    margin = 1e-9 * (bounds[:, 1] - bounds[:, 0])
+    return np.clip(theta, bounds[:, 0] + margin, bounds[:, 1] - margin)
+
+
+def starts(
+    objective: Objective,
+    names: list[str],
+    start: np.ndarray,
+    bounds: np.ndarray,
+    variance: float,
+    n_restarts: int,
+    rng: np.random.RandomState,
+) -> list[np.ndarray]:
+    """The start as given, or with amplitudes in the units of y where that is better, then random ones in the bounds."""
+    scaled = start + np.log(variance) * np.array([is_amplitude(name) for name in names])
+    scaled = np.clip(scaled, *bounds.T)
+    first = start if np.all(scaled == start) else min(start, scaled, key=lambda theta: objective(theta)[0])
+    return [first] + [rng.uniform(*bounds.T) for _ in range(n_restarts)]
+
+
+def minimum(objective: Objective, names: list[str], at: list[np.ndarray], bounds: np.ndarray) -> Search:
+    """The lowest of the minima that L-BFGS finds from each start; the record has the negative objectives."""
+    runs = [minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in at]
+    best = min(runs, key=lambda run: run.fun)
+    if best.fun >= IMPOSSIBLE:
+        raise np.linalg.LinAlgError(
+            "No hyper-parameters with a positive definite covariance were found; use more noise."
+        )
+    values = [-float(run.fun) for run in runs]
+    evaluations = sum(run.nfev for run in runs)
+    return Search(names, best.x, bounds, values, str(best.message), bool(best.success), evaluations)
