@@ -103,7 +103,11 @@ class Gram:
     # ---- products and sums ----
 
     def __matmul__(self, V: Any) -> np.ndarray:
-        """K V for a vector or several columns, in the more precise of the dtypes of K and V."""
+        """K V for a vector or several columns.
+
+        Tiles are multiplied in K's dtype, to which V is rounded, and summed in float64; the result has the more precise
+        of the dtypes of K and V.
+        """
         V = np.asarray(V)
         if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
             raise ValueError(

@@ -116,7 +116,7 @@ class Kernel(Parameters):
     # ---- shared by kernels, Gram and Function ----
 
     def prepare_pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """X and Y prepared for each other, both in the more precise of their two dtypes."""
+        """X and Y prepared for each other, arrays in the more precise of their two dtypes, anything else in Y's."""
         X, Y = same_precision(X, Y)
         B = self.prepare(Y)
         return self.prepare(X, like=B), B
