@@ -70,10 +70,7 @@ _limited = threading.Lock()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS uses one thread during a walk. Of walks at the same time the first one sets this.
-
-    And restores it as it ends.
-    """
+    """BLAS uses one thread during a walk. Of walks at the same time the first one sets this, and restores it."""
     if not _limited.acquire(blocking=False):
         yield
         return

@@ -96,12 +96,9 @@ class RidgeProblem:
         ones = [self.root] if self.intercept else []
         return np.concatenate([self.root * self.targets, *ones], axis=1)
 
-    @cached_property
+    @property
     def ridges(self) -> np.ndarray:
-        """alpha for each right side; that of the intercept's is shared by all targets.
-
-        Which then need the same alpha.
-        """
+        """alpha for each right side. Targets with an intercept need one alpha, because they share its right side."""
         return np.append(self.alpha, self.alpha[:1]) if self.intercept else self.alpha
 
     @cached_property

@@ -10,6 +10,7 @@ from representer.estimators.inputs import (
     check_lengths,
     check_weights,
     is_precomputed,
+    take,
     to_kernel,
 )
 from representer.kernels import RBF, Kernel, Linear, On, Precomputed, Spectrum
@@ -95,3 +96,10 @@ def test_lengths():
     check_lengths(["a", "b"], np.ones(2))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         check_lengths(["a", "b"], np.ones(3))
+
+
+def test_take_cuts_a_gram_matrix_on_both_sides_and_other_inputs_on_one():
+    K, rows = np.arange(16.0).reshape(4, 4), np.array([0, 2])
+    np.testing.assert_array_equal(take(K, rows, 2.0 * Precomputed()), [[0.0, 2.0], [8.0, 10.0]])
+    np.testing.assert_array_equal(take(K, rows, RBF()), K[[0, 2]])
+    assert take(["a", "b", "c"], rows, Spectrum(1)) == ["a", "c"]

@@ -158,7 +158,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rows = np.arange(len(Y)) if direct else evenly(len(Y), self._tuning_rows())
         given = self.noise if np.ndim(self.noise) == 0 else np.asarray(self.noise, np.float64)
         self.kernel_, found = self._optimized(
-            kernel.fitted_to(X), take(X, rows), Y[rows], given if np.ndim(given) == 0 else given[rows]
+            kernel.fitted_to(X), take(X, rows, kernel), Y[rows], given if np.ndim(given) == 0 else given[rows]
         )
         self.noise_ = found if np.ndim(given) == 0 else given
         self._condition(X, Y, direct)

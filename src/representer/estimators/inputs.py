@@ -52,7 +52,7 @@ def is_precomputed(kernel: Any) -> bool:
     return any(isinstance(part, Precomputed) for part in (kernel, *nested))
 
 
-def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool, y: Any = "no_validation") -> Any:
+def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
     """X for the kernel: rows of numbers by scikit-learn's rules, and anything else as it is."""
     if kernel.on_vectors:
         return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
@@ -76,10 +76,12 @@ def check_lengths(X: Any, y: np.ndarray) -> None:
     check_consistent_length(np.empty(checks.number_of(X)), y)
 
 
-def take(X: Any, rows: np.ndarray) -> Any:
-    """Some of the inputs, of any type."""
+def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:
+    """Some of the inputs, of any type; a precomputed Gram matrix is cut on both sides."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
+    if is_precomputed(kernel):
+        return X[rows][:, rows]
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
 

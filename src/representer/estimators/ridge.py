@@ -164,7 +164,6 @@ class _Ridge(BaseEstimator):
         else:
             joint = self.loo_scores_.mean(axis=1)
             best, problem.alpha = np.full(alphas.shape[1], joint.argmax()), alphas[joint.argmax()]
-        problem.__dict__.pop("ridges", None)
         self.loo_predictions_ = path.predictions[best, :, np.arange(alphas.shape[1])].T
         self.loo_scores_ = self.loo_scores_ if per_target else self.loo_scores_.mean(axis=1)
         coef, intercept = problem.finish(decomposition.solve(problem.ridges))
@@ -192,14 +191,13 @@ class _Ridge(BaseEstimator):
     def _tuned(self, problem: RidgeProblem) -> RidgeProblem:
         """The problem with kernel and alpha of least leave-one-out error.
 
-        By L-BFGS on at most 2,000 rows evenly spread over all.
+        L-BFGS finds them on at most 2,000 rows evenly spread over all.
         """
         rows = evenly(problem.n, TUNING_ROWS)
         weights = None if problem.weights is None else problem.weights[rows]
         if weights is not None and np.any(weights == 0):
             rows, weights = rows[weights > 0], weights[weights > 0]
-        X, targets = take(problem.X, rows), problem.targets[rows]
-        X = X[:, rows] if is_precomputed(problem.kernel) else X
+        X, targets = take(problem.X, rows, problem.kernel), problem.targets[rows]
         parameters = LogParameters(problem.kernel, problem.kernel.prepare(X))
         start = np.append(parameters.start, np.log(max(problem.alpha.max(), 1e-8)))
 
