@@ -3,16 +3,22 @@
 from representer import kernels, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
+from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from representer.functions import Function, project
 from representer.gram import Gram
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "SVC",
+    "SVR",
     "Function",
     "GaussianProcessRegressor",
     "Gram",
     "KernelRidge",
     "KernelRidgeClassifier",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "kernels",
     "project",
     "psd",

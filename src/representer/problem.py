@@ -25,7 +25,11 @@ class Certificate:
     reason: str
     converged: bool
     residual: float
-    """Largest relative residual |y - (K + alpha I) coef| / |y| over the targets, recomputed in float64 at the end."""
+    """What the tolerance is compared with.
+
+    For a linear system: the largest relative residual |y - (K + alpha I) coef| / |y| over the targets, recomputed in
+    float64 at the end. For other losses: the duality gap, relative to the objective.
+    """
     tolerance: float
     error_bound: Any
     iterations: int
@@ -33,11 +37,21 @@ class Certificate:
     bytes: int
     seconds: float
     precision: str
+    primal: float | None = None
+    """The objective that was reached, where it is not a linear system that was solved."""
+    dual: float | None = None
+    """A lower bound of the objective of any function."""
+
+    @property
+    def gap(self) -> float | None:
+        """primal - dual: the objective is at most this much above the least one."""
+        return None if self.primal is None or self.dual is None else self.primal - self.dual
 
     def __str__(self) -> str:
         verdict = "converged" if self.converged else "NOT converged"
+        measure = "residual" if self.primal is None else "gap"
         return (
-            f"{verdict}: relative residual {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
+            f"{verdict}: relative {measure} {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
             f"{self.iterations} iterations and {self.seconds:.3g} s, {self.kernel_evaluations:.3g} kernel values, "
             f"{self.bytes / 1e6:.4g} MB, {self.precision}. Chosen because {self.reason}. "
             f"|f - f*|(x) <= {np.max(self.error_bound):.2g} sqrt(k(x, x))."
@@ -55,8 +69,31 @@ class Result:
     """The residual r = D (y - b) - (D K D + alpha I) z in float64, where a solver has it."""
 
 
+class _OnInputs:
+    """What problems share: the inputs, prepared for the kernel once in each precision."""
+
+    kernel: Kernel
+    X: Any
+    threads: int | None
+
+    @cached_property
+    def exact(self) -> Any:
+        """The inputs prepared in float64."""
+        return self.kernel.prepare(_cast(self.X, np.float64))
+
+    @cached_property
+    def fast(self) -> Any:
+        """The inputs prepared in float32 where they are numbers."""
+        return self.kernel.prepare(_cast(self.X, np.float32))
+
+    @property
+    def gram(self) -> Gram:
+        """K in float64."""
+        return Gram.of(self.kernel, self.exact, threads=self.threads)
+
+
 @dataclass
-class RidgeProblem:
+class RidgeProblem(_OnInputs):
     """minimise over f in H and b:  sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, for each column y of the targets.
 
     With D = diag(sqrt w) and coefficients coef = D z it is the linear system (D K D + alpha I) z = D (y - b).
@@ -101,21 +138,6 @@ class RidgeProblem:
         """alpha for each right side. Targets with an intercept need one alpha, because they share its right side."""
         return np.append(self.alpha, self.alpha[:1]) if self.intercept else self.alpha
 
-    @cached_property
-    def exact(self) -> Any:
-        """The inputs prepared in float64."""
-        return self.kernel.prepare(_cast(self.X, np.float64))
-
-    @cached_property
-    def fast(self) -> Any:
-        """The inputs prepared in float32 where they are numbers."""
-        return self.kernel.prepare(_cast(self.X, np.float32))
-
-    @property
-    def gram(self) -> Gram:
-        """K in float64."""
-        return Gram.of(self.kernel, self.exact, threads=self.threads)
-
     def apply(self, Z: np.ndarray, ridges: np.ndarray, K: Any = None) -> np.ndarray:
         """(D K D + alpha I) Z, with K in float64 unless another form of it is given."""
         return self.root * ((self.gram if K is None else K) @ (self.root * Z)) + ridges * Z
@@ -153,3 +175,62 @@ def _cast(X: Any, dtype: Any) -> Any:
     if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
         return X.astype(dtype, copy=False)
     return X
+
+
+@dataclass
+class BoxProblem(_OnInputs):
+    """minimise over c:  1/2 c'Kc - t'c + epsilon |c|_1,  lower <= c <= upper,  the sum of c over each group fixed.
+
+    It is the dual of: minimise over f in H and b_s for each group s
+
+        1/2 ||f||^2 + sum_i support_i(t_i - f(x_i) - b_s(i)) + sum_s b_s (sum over the group),
+
+    where support_i(r) = max over c in its box of (c r - epsilon |c|), and f = sum_i c_i k(x_i, .). Hinge, absolute,
+    epsilon-insensitive and pinball losses are such support functions.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : inputs of the kernel
+    targets, lower, upper : arrays of shape (n,)
+        Boxes contain 0.
+    epsilon : float
+    groups : array of ints of shape (n,), optional
+        All in one group when not given.
+    threads : int, optional
+    matrix : array of shape (m, m), optional
+        A float32 kernel matrix of these and maybe other points, which several problems share.
+    columns : array of ints of shape (n,), optional
+        Which row and column of the matrix belongs to each point; runs of consecutive numbers.
+    """
+
+    kernel: Kernel
+    X: Any
+    targets: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    epsilon: float = 0.0
+    groups: np.ndarray | None = None
+    threads: int | None = None
+    matrix: np.ndarray | None = None
+    columns: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.targets)
+
+    @cached_property
+    def group_of(self) -> np.ndarray:
+        """The group of each coefficient."""
+        return np.zeros(self.n, int) if self.groups is None else self.groups
+
+    def values(self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray) -> tuple[float, float]:
+        """Primal and dual value of coefficients c with g = K c - t; c is short of the best by at most their difference.
+
+        It is sum_i support_i(r_i) + epsilon |c_i| - c_i r_i with r = t - f - b, in which no term is negative.
+        """
+        r = -g - intercepts[self.group_of]
+        lost = np.maximum(np.maximum(self.upper * (r - self.epsilon), self.lower * (r + self.epsilon)), 0.0)
+        kinks = self.epsilon * np.abs(c)
+        dual = self.targets @ c - 0.5 * c @ (g + self.targets) - kinks.sum()
+        return float(dual + (lost + kinks - c * r).sum()), float(dual)

@@ -31,3 +31,18 @@ def write_both(tile, out, row, column):
                 target = out[column + j0 + j, row + i0 : row + i0 + block.shape[0]]
                 for i in range(block.shape[0]):
                     target[i] = block[i, j]
+
+
+@loop
+def replace(block, slots, out):
+    """out[slots[q], r] <- block_qr and out[r, slots[q]] <- block_qr: new rows and columns of a symmetric matrix."""
+    h, n = block.shape
+    for q in range(h):
+        out[slots[q]] = block[q]
+    for r0 in range(0, n, 16):
+        for q0 in range(0, h, 16):
+            part = block[q0 : min(q0 + 16, h), r0 : min(r0 + 16, n)]
+            for r in range(part.shape[1]):
+                target = out[r0 + r]
+                for q in range(part.shape[0]):
+                    target[slots[q0 + q]] = part[q, r]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from representer.solvers.working_set import FLAT_UP_TO, SET_SIZE
+
 DIRECT_UP_TO = 6000
 """Rows up to which a Cholesky factorisation is faster than conjugate gradients; measured by benchmarks/ridge."""
 
@@ -66,3 +68,26 @@ def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver:
             "use a single alpha with solver='conjugate_gradient', fewer rows, or a larger memory=."
         )
     return plan
+
+
+def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
+    """The plan for a box-constrained dual with n coefficients, or one for each pair of classes.
+
+    ====================================  ====================================  =================================
+    kernel matrix in memory               when                                  takes
+    ====================================  ====================================  =================================
+    whole, shared by all pairs            n <= 6,000, or several classes and    n^2 floats
+                                          it takes less than a quarter of it
+    of a working set                      otherwise                             8,192^2 floats, more if more
+                                                                                coefficients are free
+    ====================================  ====================================  =================================
+    """
+    whole = n <= FLAT_UP_TO or (n_classes > 2 and stores_matrix(n, memory))
+    bytes_needed = 4 * (n if whole else min(n, SET_SIZE)) ** 2
+    why = "its whole matrix fits the memory" if whole else "n is large, so only a working set's matrix is kept"
+    if bytes_needed > memory:
+        raise MemoryError(
+            f"A fit on {n} rows needs {bytes_needed / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "
+            "use fewer rows, or a larger memory=."
+        )
+    return Plan("pair steps", why, bytes_needed, n * (n + 1) // 2 if whole else n * n)

@@ -1,0 +1,679 @@
+"""Support vector machines: classification, regression, and the support of a distribution."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from representer import _tiles
+from representer.estimators.calibration import Sigmoid, coupled, left_out
+from representer.estimators.inputs import (
+    check_inputs,
+    check_lengths,
+    check_weights,
+    is_precomputed,
+    take,
+    to_kernel,
+)
+from representer.functions import Function
+from representer.gram import machine_memory
+from representer.kernels import checks
+from representer.kernels.base import require_definite
+from representer.problem import BoxProblem, Certificate
+from representer.solvers import working_set
+from representer.solvers.choose import Plan, choose_box
+from representer.solvers.working_set import BoxResult
+
+
+class _SupportVectors(BaseEstimator):
+    """What all support vector machines share: inputs, kernel, plan, certificate, and functions of few points."""
+
+    support_: np.ndarray
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """How `fit` would solve for these inputs, and the memory and kernel values that it takes."""
+        n_classes = 2 if y is None or not isinstance(self, ClassifierMixin) else len(np.unique(y))
+        return self._plan(checks.number_of(X), n_classes)
+
+    def _plan(self, n: int, n_classes: int = 2) -> Plan:
+        checks.positive(self.tol, "tol")
+        if self.max_iter != -1:
+            checks.whole(self.max_iter, "max_iter")
+        for name in ("memory", "threads"):
+            if getattr(self, name) is not None:
+                checks.whole(getattr(self, name), name)
+        return choose_box(n, memory=machine_memory() if self.memory is None else self.memory, n_classes=n_classes)
+
+    def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:
+        kernel = to_kernel(self.kernel).fitted_to(X, weights)
+        require_definite(kernel, "a support vector machine")
+        return kernel
+
+    def _solve(self, problem: BoxProblem, start: np.ndarray | None = None) -> BoxResult:
+        limit = None if self.max_iter == -1 else self.max_iter
+        return working_set.solve(problem, tol=self.tol, start=start, max_steps=limit)
+
+    def _keep(
+        self, X: Any, kernel: Any, coef: np.ndarray, intercept: Any, results: list[BoxResult], plan: Plan
+    ) -> None:
+        """Keep f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column for each function."""
+        self.kernel_ = kernel
+        if not len(self.support_):
+            self.support_ = np.arange(1)  # a constant function still needs a point that tells the type of its inputs
+        self._X = take(X, self.support_, kernel)
+        columns = coef[self.support_]
+        self.function_ = Function(kernel, self._X, columns[:, 0] if coef.shape[1] == 1 else columns, intercept)
+        self.n_iter_ = max(1, *(r.steps for r in results), 1)
+        self.certificate_ = self._certified(results, plan)
+        if not self.certificate_.converged:
+            warnings.warn(
+                f"The fit stopped after {self.certificate_.iterations} steps with a violation of "
+                f"{self.certificate_.residual:.2g}, not the tolerance {self.tol:.2g}, and a duality gap of "
+                f"{self.certificate_.gap:.2g}; use a larger tol or max_iter, a smaller C, or scale the inputs.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _certified(self, results: list[BoxResult], plan: Plan) -> Certificate:
+        gaps = np.array([max(r.primal - r.dual, 0.0) for r in results])
+        return Certificate(
+            solver=plan.solver,
+            reason=plan.reason,
+            converged=all(r.converged for r in results),
+            residual=max(r.violation for r in results),
+            tolerance=self.tol,
+            error_bound=np.sqrt(2.0 * gaps),
+            iterations=sum(r.steps for r in results),
+            kernel_evaluations=sum(r.kernel_evaluations for r in results),
+            bytes=plan.bytes,
+            seconds=sum(r.seconds for r in results),
+            precision=" and ".join(sorted({r.precision for r in results})),
+            primal=sum(r.primal for r in results),
+            dual=sum(r.dual for r in results),
+        )
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The inputs that the fitted function is made of."""
+        return self._X
+
+    def _values(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = check_inputs(self, X, self.kernel_, reset=False)
+        if is_precomputed(self.kernel_):
+            X = X[:, self.support_]
+        values = self.function_(X)
+        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+
+
+class _Classifier(ClassifierMixin, _SupportVectors):
+    """What C-SVC and nu-SVC share: one machine for each pair of classes, votes, probabilities."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to inputs X and labels y, weighted if weights are given (weight 2 is a repeated sample)."""
+        kernel = to_kernel(self.kernel)
+        X = check_inputs(self, X, kernel, reset=True)
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        check_lengths(X, y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier needs samples of at least two."
+            )
+        if self.decision_function_shape not in ("ovr", "ovo"):
+            raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}; use 'ovr' or 'ovo'.")
+        weights = check_weights(sample_weight, X)
+        plan = self._plan(len(y), len(self.classes_))
+        kernel = self._fitted_kernel(X, weights)
+        own = np.ones(len(y)) if weights is None else weights
+        if (given := getattr(self, "class_weight", None)) is not None:
+            own = own * compute_class_weight(given, classes=self.classes_, y=y, sample_weight=weights)[codes]
+        missing = [c for s, c in enumerate(self.classes_.tolist()) if not np.any(own[codes == s] > 0)]
+        if missing:
+            raise ValueError(
+                f"All samples of class {missing[0]!r} have weight zero; remove them, or give some a positive weight."
+            )
+        problems, rows = self._problems(X, codes, own, kernel, plan)
+        results = self._solve_all(problems)
+        self._keep_pairs(X, kernel, codes, rows, results, plan)
+        if self.probability:
+            self._calibrate(problems, results)
+        return self
+
+    def _problems(
+        self, X: Any, codes: np.ndarray, weights: np.ndarray, kernel: Any, plan: Plan
+    ) -> tuple[list[BoxProblem], list[np.ndarray]]:
+        """A problem for each pair of classes, and the rows that it is about, those of the second class last."""
+        order = np.argsort(codes, kind="stable")
+        edges = np.searchsorted(codes[order], np.arange(len(self.classes_) + 1))
+        empty = np.empty(0)
+        whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads)
+        several = len(self.classes_) > 2
+        matrix = None
+        if several and plan.bytes == 4 * len(codes) ** 2:
+            matrix = kernel.block(whole.fast[order], threads=self.threads).astype(np.float32, copy=False)
+        problems, rows = [], []
+        for a, b in combinations(range(len(self.classes_)), 2):
+            columns = np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]
+            index = order[columns]
+            first = codes[index] == a
+            problem = self._problem(X, kernel, first if several else ~first, weights[index])
+            problem.fast, problem.exact = whole.fast[index], whole.exact[index]
+            if matrix is not None:
+                problem.matrix, problem.columns, problem.threads = matrix, columns, 1
+            problems.append(problem)
+            rows.append(index)
+        return problems, rows
+
+    def _solve_all(self, problems: list[BoxProblem]) -> list[BoxResult]:
+        """Pairs that share a matrix are solved at the same time, one on each thread; others one after the other."""
+        if problems[0].matrix is None:
+            return [self._solve(problem, self._start(problem)) for problem in problems]
+        threads = self.threads or _tiles.default_threads()
+        with _tiles.one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda problem: self._solve(problem, self._start(problem)), problems))
+
+    def _keep_pairs(
+        self, X: Any, kernel: Any, codes: np.ndarray, rows: list[np.ndarray], results: list[BoxResult], plan: Plan
+    ) -> None:
+        coef, intercept = np.zeros((len(codes), len(results))), np.empty(len(results))
+        for s, (index, result) in enumerate(zip(rows, results, strict=True)):
+            coef[index, s], intercept[s] = self._scaled(result)
+        support = np.flatnonzero(np.any(coef != 0.0, axis=1))
+        self.support_ = support[np.argsort(codes[support], kind="stable")]
+        self._keep(X, kernel, coef, intercept if len(results) > 1 else intercept[0], results, plan)
+        self.intercept_ = intercept
+        self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_)).astype(np.int32)
+        self.dual_coef_ = self._in_rows(coef[self.support_], codes[self.support_])
+
+    def _in_rows(self, coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Coefficients as LIBSVM lays them out: one of class a has its part against b in row b, or b - 1 if b > a."""
+        if coef.shape[1] == 1:
+            return coef.T
+        out = np.zeros((len(self.classes_) - 1, len(coef)))
+        for s, (a, b) in enumerate(combinations(range(len(self.classes_)), 2)):
+            out[b - 1, codes == a] = coef[codes == a, s]
+            out[a, codes == b] = coef[codes == b, s]
+        return out
+
+    def _calibrate(self, problems: list[BoxProblem], results: list[BoxResult]) -> None:
+        """A sigmoid for each pair, fitted to leave-one-out scores."""
+        self._sigmoids = []
+        for problem, result in zip(problems, results, strict=True):
+            coef, intercept = self._scaled(result)
+            scale = np.abs(coef).max() / np.abs(result.coef).max()
+            scores = left_out(problem, result) * scale + intercept
+            weights = np.maximum(problem.upper, -problem.lower)
+            self._sigmoids.append(Sigmoid.fit(scores, problem.upper > 0, weights / weights.mean()))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) for two classes; for more one column for each class ("ovr") or for each pair of classes ("ovo")."""
+        values = self._values(X)
+        if len(self.classes_) == 2 or self.decision_function_shape == "ovo":
+            return values
+        return self._by_class(values)
+
+    def _by_class(self, values: np.ndarray) -> np.ndarray:
+        """Votes of the pairs, with ties broken by the sums of their values, squeezed to less than half a vote."""
+        votes, sums = self._votes(values), np.zeros((len(values), len(self.classes_)))
+        for s, (a, b) in enumerate(combinations(range(len(self.classes_)), 2)):
+            sums[:, a] += values[:, s]
+            sums[:, b] -= values[:, s]
+        return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+
+    def _votes(self, values: np.ndarray) -> np.ndarray:
+        votes = np.zeros((len(values), len(self.classes_)))
+        for s, (a, b) in enumerate(combinations(range(len(self.classes_)), 2)):
+            votes[:, a] += values[:, s] > 0
+            votes[:, b] += values[:, s] <= 0
+        return votes
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the most votes of the pairs; with break_ties the greatest value of the decision function."""
+        several = len(self.classes_) > 2 if hasattr(self, "classes_") else False
+        if self.break_ties and self.decision_function_shape == "ovo" and several:
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
+        values = self._values(X)
+        if not several:
+            return self.classes_[(values > 0).astype(int)]
+        return self.classes_[(self._by_class(values) if self.break_ties else self._votes(values)).argmax(axis=1)]
+
+    def _has_probability(self) -> bool:
+        if not self.probability:
+            raise AttributeError("predict_proba needs probability=True, to be set before fit.")
+        return True
+
+    @available_if(_has_probability)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes: sigmoids of the pairs' values, fitted to leave-one-out scores, and coupled."""
+        values = self._values(X).reshape(checks.number_of(X), -1)
+        pairs = np.stack([sigmoid(values[:, s]) for s, sigmoid in enumerate(self._sigmoids)], axis=1)
+        if len(self.classes_) == 2:
+            return np.hstack([1.0 - pairs, pairs])
+        return coupled(pairs, len(self.classes_))
+
+    @available_if(_has_probability)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def slackness(self, X: Any, y: Any) -> np.ndarray:
+        """Where points sit: 1 outside the margin, 0 on it, -1 inside, for two classes.
+
+        At the solution those outside have coefficient 0, those inside the largest one, and those on the margin any.
+        """
+        if len(self.classes_) != 2:
+            raise ValueError("The margin is that of two classes; fit two classes, or look at one pair of them.")
+        margin = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0) * self._values(X)
+        return np.where(np.abs(margin - 1.0) <= 2.0 * self.tol, 0, np.where(margin > 1.0, 1, -1))
+
+
+class SVC(_Classifier):
+    r"""minimise over f in H and b:  1/2 ||f||^2 + sum_i C w_i max(0, 1 - y_i (f(x_i) + b)),  y_i in {-1, 1}.
+
+    Its dual is: maximise sum_i a_i - 1/2 sum_ij a_i a_j y_i y_j k(x_i, x_j) over 0 <= a_i <= C w_i with
+    sum_i a_i y_i = 0, and f = sum_i a_i y_i k(x_i, .). Several classes are fitted in pairs, which share one kernel
+    matrix and vote.
+
+    Parameters
+    ----------
+    C : float
+        Strength of the loss against the norm.
+    kernel : Kernel or str
+        A kernel object on inputs of any type, or one of "rbf", "linear", "poly", "laplacian", "matern", "cosine",
+        "chi2", "precomputed". A length scale that is not given is the typical distance of an input from the mean;
+        scikit-learn's gamma is 1 / (2 length_scale^2).
+    class_weight : dict, "balanced" or None
+        Factors of C for the classes.
+    probability : bool
+        Whether to calibrate probabilities, on leave-one-out scores that the fit gives almost for free.
+    tol : float
+        Violation of the optimality conditions at which the dual counts as solved, as in LIBSVM.
+    max_iter : int
+        Steps of two coefficients; -1 for max(10^7, 100 n).
+    decision_function_shape : {"ovr", "ovo"}
+        Whether `decision_function` has one column for each of several classes or for each pair of them.
+    break_ties : bool
+        Whether `predict` breaks ties of votes by the values of the pairs.
+    memory : int, optional
+        Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
+    threads : int, optional
+
+    Attributes
+    ----------
+    function_ : Function
+        The fitted f + b on the support vectors, with one output for each pair of classes.
+    support_, support_vectors_ : arrays of shape (n_support,)
+        Indices of the support vectors, sorted by class, and those inputs.
+    dual_coef_ : array of shape (n_classes - 1, n_support)
+        Coefficients a_i y_i, for several classes as LIBSVM lays them out.
+    intercept_ : array of shape (n_pairs,)
+    n_support_ : array of shape (n_classes,)
+    classes_ : array of shape (n_classes,)
+    kernel_ : Kernel
+        The kernel used, with all length scales.
+    certificate_ : Certificate
+        Primal and dual value, violation, and what it took.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from representer import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(SVC(C=10.0).fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        class_weight: Any = None,
+        probability: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        memory: int | None = None,
+        threads: int | None = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.class_weight = class_weight
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.memory = memory
+        self.threads = threads
+
+    def _problem(self, X: Any, kernel: Any, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
+        checks.positive(self.C, "C")
+        signs, most = np.where(positive, 1.0, -1.0), self.C * weights
+        return BoxProblem(
+            kernel, X, signs, np.where(positive, 0.0, -most), np.where(positive, most, 0.0), threads=self.threads
+        )
+
+    def _start(self, problem: BoxProblem) -> np.ndarray | None:
+        return None
+
+    def _scaled(self, result: BoxResult) -> tuple[np.ndarray, float]:
+        return result.coef, result.intercepts[0]
+
+
+class NuSVC(_Classifier):
+    r"""minimise over f in H, b and r >= 0:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - y_i (f(x_i) + b)).
+
+    nu bounds the weight of the samples inside the margin from above and that of the support vectors from below. The
+    fitted f and b are divided by r, so that the margin is at 1 as for `SVC`, whose other parameters and attributes it
+    has, but for `class_weight`: the margin makes both classes weigh the same.
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1].
+    """
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        *,
+        kernel: Any = "rbf",
+        probability: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        memory: int | None = None,
+        threads: int | None = None,
+    ):
+        self.nu = nu
+        self.kernel = kernel
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.memory = memory
+        self.threads = threads
+
+    def _problem(self, X: Any, kernel: Any, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
+        _check_nu(self.nu)
+        if self.nu * weights.sum() > 2.0 * min(weights[positive].sum(), weights[~positive].sum()):
+            largest = 2.0 * min(weights[positive].sum(), weights[~positive].sum()) / weights.sum()
+            raise ValueError(
+                f"nu = {self.nu} is infeasible: classes this unequal allow at most {largest:.3g}; use a smaller nu."
+            )
+        return BoxProblem(
+            kernel,
+            X,
+            np.zeros(len(weights)),
+            np.where(positive, 0.0, -weights),
+            np.where(positive, weights, 0.0),
+            groups=(positive != positive[0]).astype(int),
+            threads=self.threads,
+        )
+
+    def _start(self, problem: BoxProblem) -> np.ndarray:
+        share = 0.5 * self.nu * (problem.upper - problem.lower).sum()
+        return filled(problem.upper, share) - filled(-problem.lower, share)
+
+    def _scaled(self, result: BoxResult) -> tuple[np.ndarray, float]:
+        first, second = result.intercepts
+        margin = max(0.5 * abs(second - first), 1e-12)
+        return result.coef / margin, 0.5 * (first + second) / margin
+
+
+class SVR(RegressorMixin, _SupportVectors):
+    r"""minimise over f in H and b:  1/2 ||f||^2 + sum_i C w_i max(0, |y_i - f(x_i) - b| - epsilon).
+
+    Parameters
+    ----------
+    C : float
+    epsilon : float
+        Errors up to this size cost nothing.
+    kernel, tol, max_iter, memory, threads
+        As for `SVC`.
+
+    Attributes
+    ----------
+    function_, support_, support_vectors_, kernel_, certificate_
+        As for `SVC`.
+    dual_coef_ : array of shape (1, n_support)
+    intercept_ : array of shape (1,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import SVR
+    >>> X = np.linspace(0.0, 6.0, 50)[:, None]
+    >>> bool(SVR(C=10.0, epsilon=0.05).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        kernel: Any = "rbf",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        memory: int | None = None,
+        threads: int | None = None,
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
+        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
+        checks.positive(self.C, "C")
+        if not np.isfinite(self.epsilon) or self.epsilon < 0:
+            raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
+        most = self.C * weights
+        problem = BoxProblem(kernel, X, y, -most, most, float(self.epsilon), threads=self.threads)
+        result = self._solve(problem)
+        return _keep_regression(self, X, kernel, result.coef, result.intercepts[0], result, plan)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) + b for each x in X."""
+        return self._values(X)
+
+
+class NuSVR(RegressorMixin, _SupportVectors):
+    r"""minimise over f in H, b, e >= 0:  1/2 ||f||^2 + C nu e sum_i w_i + sum_i C w_i max(0, |y_i - f(x_i) - b| - e).
+
+    The width e of the tube that costs nothing is found such that nu bounds the weight of the samples outside it from
+    above and that of the support vectors from below.
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1].
+    C : float
+    kernel, tol, max_iter, memory, threads
+        As for `SVC`.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        The width that was found.
+    function_, support_, support_vectors_, dual_coef_, intercept_, kernel_, certificate_
+        As for `SVR`.
+    """
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        memory: int | None = None,
+        threads: int | None = None,
+    ):
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
+        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
+        _check_nu(self.nu)
+        n, none = len(y), np.zeros(len(y))
+        most = checks.positive(self.C, "C") * weights
+        # each sample twice: pulled up (first group) and pulled down (second group)
+        problem = BoxProblem(
+            kernel,
+            X,
+            np.concatenate([y, y]),
+            np.concatenate([none, -most]),
+            np.concatenate([most, none]),
+            groups=np.repeat([0, 1], n),
+            threads=self.threads,
+        )
+        single = BoxProblem(kernel, X, none, none, none)
+        problem.fast, problem.exact = single.fast[np.tile(np.arange(n), 2)], single.exact[np.tile(np.arange(n), 2)]
+        share = filled(most, 0.5 * self.nu * most.sum())
+        result = self._solve(problem, np.concatenate([share, -share]))
+        up, down = result.intercepts
+        self.epsilon_ = float(max(0.5 * (up - down), 0.0))
+        return _keep_regression(self, X, kernel, result.coef[:n] + result.coef[n:], 0.5 * (up + down), result, plan)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) + b for each x in X."""
+        return self._values(X)
+
+
+class OneClassSVM(OutlierMixin, _SupportVectors):
+    r"""minimise over f in H and r:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - f(x_i)).
+
+    The samples with f(x) < r are outliers; nu bounds their weight from above and that of the support vectors from
+    below.
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1].
+    kernel, tol, max_iter, memory, threads
+        As for `SVC`.
+
+    Attributes
+    ----------
+    function_ : Function
+        f - r.
+    offset_ : float
+        r.
+    support_, support_vectors_, dual_coef_, intercept_, kernel_, certificate_
+        As for `SVR`.
+    """
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        *,
+        kernel: Any = "rbf",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        memory: int | None = None,
+        threads: int | None = None,
+    ):
+        self.nu = nu
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to inputs X, weighted if weights are given (weight 2 is a repeated sample); y is ignored."""
+        _check_nu(self.nu)
+        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        n = checks.number_of(X)
+        given = check_weights(sample_weight, X)
+        weights = np.ones(n) if given is None else given
+        plan = self._plan(n)
+        kernel = self._fitted_kernel(X, given)
+        problem = BoxProblem(kernel, X, np.zeros(n), np.zeros(n), weights, threads=self.threads)
+        result = self._solve(problem, filled(weights, self.nu * weights.sum()))
+        # points on the boundary, as far as the fit knows it, are inliers
+        blur = result.violation + 64.0 * np.finfo(np.float64).eps * result.coef.sum()
+        intercept = float(result.intercepts[0]) + blur
+        self.offset_ = -intercept
+        return _keep_regression(self, X, kernel, result.coef, intercept, result, plan)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """f(x) for each x in X; the lower, the less normal."""
+        return self._values(X) + self.offset_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) - r for each x in X; negative for outliers."""
+        return self._values(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """1 for inliers and -1 for outliers."""
+        return np.where(self._values(X) >= 0, 1, -1)
+
+
+def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, Any, Plan]:
+    """Inputs, targets, weights, kernel and plan of a regression, checked."""
+    X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+    y = column_or_1d(y, dtype=np.float64, warn=True)
+    checks.finite(y, "y")
+    check_lengths(X, y)
+    given = check_weights(sample_weight, X)
+    plan = self._plan(len(y))
+    return X, y, np.ones(len(y)) if given is None else given, self._fitted_kernel(X, given), plan
+
+
+def _keep_regression(
+    self: Any, X: Any, kernel: Any, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan
+) -> Any:
+    self.support_ = np.flatnonzero(coef)
+    self._keep(X, kernel, coef[:, None], intercept, [result], plan)
+    self.dual_coef_, self.intercept_ = coef[None, self.support_], np.array([intercept])
+    return self
+
+
+def _check_nu(nu: Any) -> None:
+    if not isinstance(nu, (int, float, np.number)) or not 0.0 < nu <= 1.0:
+        raise ValueError(f"nu is {nu!r}; it must be a number above 0 and at most 1.")
+
+
+def filled(most: np.ndarray, total: float) -> np.ndarray:
+    """Numbers between 0 and `most` that sum up to the total: the first ones full, one in part, the others empty."""
+    before = np.cumsum(most) - most
+    return np.clip(total - before, 0.0, most)

@@ -1,0 +1,310 @@
+"""Box-constrained duals by pair steps on working sets: support vector machines and their relatives."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from representer import _tiles
+from representer._loops import smo, symmetric
+from representer.gram import Gram
+from representer.problem import BoxProblem
+
+FLAT_UP_TO = 6000
+"""Coefficients up to which all of them form the working set."""
+SET_SIZE = 8192
+"""Size of the working set beyond that; if more coefficients are free, half of this on top of them."""
+EXACT_PAIRS = 2 * 10**7
+"""Kernel values in float64 that the last check may always take."""
+POLISH_UP_TO = 200
+"""Coefficients up to which the last digits are found, too."""
+
+
+@dataclass(frozen=True)
+class BoxResult:
+    """The solution of a BoxProblem, and how good it is."""
+
+    coef: np.ndarray
+    gradient: np.ndarray
+    """g = K c - t."""
+    intercepts: np.ndarray
+    """b of each group."""
+    violation: float
+    """Greatest difference of rates within a group, which is what LIBSVM's tolerance means, from float64 values."""
+    primal: float
+    dual: float
+    converged: bool
+    steps: int
+    kernel_evaluations: int
+    bytes: int
+    seconds: float
+    precision: str
+
+
+@dataclass
+class _State:
+    """Coefficients c, g = K c - t, the working set with its kernel matrix, and what it took so far."""
+
+    c: np.ndarray
+    g: np.ndarray
+    chosen: np.ndarray
+    K: np.ndarray
+    steps: int = 0
+    rounds: int = 0
+    evaluations: int = 0
+
+
+@dataclass
+class _Rates:
+    """Rates of raising and lowering each coefficient, and the least and the greatest of them in each group."""
+
+    rise: np.ndarray
+    fall: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, problem: BoxProblem, state: _State) -> _Rates:
+        rise, fall = np.empty_like(state.g), np.empty_like(state.g)
+        smo.rates(state.c, problem.lower, problem.upper, problem.epsilon, rise, fall)
+        rise += state.g
+        fall += state.g
+        members = [slice(None)] if problem.groups is None else [problem.groups == s for s in np.unique(problem.groups)]
+        low, high = [rise[m].min() for m in members], [fall[m].max() for m in members]
+        return cls(rise, fall, np.array(low), np.array(high))
+
+    @property
+    def violation(self) -> float:
+        return float((self.high - self.low).max())
+
+    def urgency(self, problem: BoxProblem, state: _State, tol: float) -> np.ndarray:
+        """How much each coefficient violates, above all others for the free ones, and 0 for those that rest."""
+        group = problem.group_of
+        violation = np.maximum(self.high[group] - self.rise, self.fall - self.low[group])
+        # equal violations, as all are at first, are broken by chance and not by the order of the data
+        chance = np.random.default_rng(state.rounds).uniform(1.0, 1.001, len(violation))
+        urgency = np.where(violation > tol, violation * chance, 0.0)
+        urgency[(state.c > problem.lower) & (state.c < problem.upper)] += violation.max()
+        return urgency
+
+
+def solve(
+    problem: BoxProblem, *, tol: float = 1e-3, start: np.ndarray | None = None, max_steps: int | None = None
+) -> BoxResult:
+    """Rounds of: choose the free coefficients and the worst violators, step on them alone, correct all gradients.
+
+    g is kept in float64; kernel values are float32 until the violation that they show is below the tolerance. Then it
+    is computed from float64 values for all points that can decide it, and if it is still too large, everything goes on
+    with them. So a fit ends with the true violation below the tolerance, or says that it did not.
+
+    Parameters
+    ----------
+    problem : BoxProblem
+    tol : float
+    start : array of shape (n,), optional
+        Coefficients within their boxes; their sums over groups are kept. All zero when not given.
+    max_steps : int, optional
+        max(10^7, 100 n) when not given.
+    """
+    begin, n = time.perf_counter(), problem.n
+    limit = max(10**7, 100 * n) if max_steps is None else max_steps
+    c = np.zeros(n) if start is None else start.astype(np.float64)
+    state = _State(c, -problem.targets.astype(np.float64), np.empty(0, int), np.empty((0, 0), np.float32))
+    inputs, precision = problem.fast, "float32"
+    _add(problem, state, inputs, np.flatnonzero(c), c[c != 0.0], np.arange(n))
+    while True:
+        rates = _Rates.of(problem, state)
+        if rates.violation <= tol and precision == "float32":
+            _refresh(problem, state, rates, tol)
+            inputs, precision = problem.exact, "float64"
+            rates = _Rates.of(problem, state)
+        if rates.violation <= tol or state.steps >= limit:
+            break
+        _choose(problem, state, rates, tol)
+        if not _settle(problem, state, rates, inputs, tol, limit):
+            break
+    if rates.violation <= tol and n <= POLISH_UP_TO:
+        rates = _polish(problem, state, rates, inputs, limit)
+    intercepts = _intercepts(problem, state, rates)
+    primal, dual = problem.values(state.c, state.g, intercepts)
+    return BoxResult(
+        coef=state.c,
+        gradient=state.g,
+        intercepts=intercepts,
+        violation=rates.violation,
+        primal=primal,
+        dual=dual,
+        converged=rates.violation <= tol,
+        steps=state.steps,
+        kernel_evaluations=state.evaluations,
+        bytes=state.K.nbytes,
+        seconds=time.perf_counter() - begin,
+        precision=precision,
+    )
+
+
+def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> None:
+    """Put the free coefficients and the worst violators into the working set, in place of those that are neither."""
+    n = problem.n
+    if problem.matrix is not None or n <= FLAT_UP_TO:
+        if not len(state.chosen):
+            _start(problem, state, np.argsort(problem.group_of, kind="stable"))
+        return
+    urgency = rates.urgency(problem, state, tol)
+    n_free = int(np.count_nonzero((state.c > problem.lower) & (state.c < problem.upper)))
+    size = int(min(n, max(SET_SIZE, n_free + SET_SIZE // 2)))
+    if size > 1.25 * len(state.chosen):
+        best = np.sort(np.argpartition(-urgency, size - 1)[:size])
+        _start(problem, state, best[np.argsort(problem.group_of[best], kind="stable")])
+        return
+    inside = np.zeros(n, bool)
+    inside[state.chosen] = True
+    for s in range(len(rates.low)):
+        slots = np.flatnonzero(problem.group_of[state.chosen] == s)
+        slots = slots[np.argsort(urgency[state.chosen[slots]])]
+        waiting = np.flatnonzero(~inside & (urgency > 0.0) & (problem.group_of == s))
+        waiting = waiting[np.argsort(-urgency[waiting])][: len(slots)]
+        slots = slots[: len(waiting)]
+        better = urgency[waiting] > urgency[state.chosen[slots]]
+        _replace(problem, state, slots[better], waiting[better])
+
+
+def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
+    """Begin a working set, with its kernel matrix."""
+    state.chosen = chosen
+    if problem.matrix is not None:
+        state.K = problem.matrix
+        return
+    block = problem.kernel.block(problem.fast[chosen], threads=problem.threads)
+    state.K = block.astype(np.float32, copy=False)
+    state.evaluations += len(chosen) * (len(chosen) + 1) // 2
+
+
+def _replace(problem: BoxProblem, state: _State, slots: np.ndarray, points: np.ndarray) -> None:
+    """Put points into slots of the working set, and their kernel values into its matrix."""
+    if len(slots):
+        state.chosen[slots] = points
+        block = problem.kernel.block(problem.fast[points], problem.fast[state.chosen], threads=problem.threads)
+        symmetric.replace(block.astype(np.float32, copy=False), slots, state.K)
+        state.evaluations += block.size
+
+
+def _settle(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, tol: float, limit: int) -> bool:
+    """Step on the working set, and correct g elsewhere; False if nothing moved.
+
+    Far from the solution it is enough to lessen the violation to a tenth. Coefficients at a bound that they press
+    against do not take part if they are many: steps are cheaper, and who comes to violate is there in the next round.
+    """
+    subset, K = state.chosen, state.K
+    columns = np.arange(len(subset)) if problem.columns is None else problem.columns[subset]
+    whole = len(subset) == problem.n
+    active = np.flatnonzero(rates.urgency(problem, state, tol)[subset] > 0.0)
+    if not whole and len(active) < 0.7 * len(subset):
+        subset, K, columns = subset[active], K[np.ix_(active, active)], np.arange(len(active))
+    c, g = state.c[subset], state.g[subset]
+    steps, _ = smo.pair_steps(
+        K,
+        K.diagonal()[columns],
+        g,
+        c,
+        problem.lower[subset],
+        problem.upper[subset],
+        problem.epsilon,
+        spans(problem.group_of[subset], columns),
+        0.5 * tol if whole or rates.violation < 0.5 else 0.1 * rates.violation,
+        limit - state.steps,
+    )
+    change = c - state.c[subset]
+    moved = np.flatnonzero(change)
+    state.steps, state.rounds = state.steps + steps, state.rounds + 1
+    state.c[subset], state.g[subset] = c, g
+    others = np.ones(problem.n, bool)
+    others[subset] = False
+    _add(problem, state, inputs, subset[moved], change[moved], np.flatnonzero(others))
+    return len(moved) > 0
+
+
+def _add(
+    problem: BoxProblem, state: _State, inputs: Any, index: np.ndarray, change: np.ndarray, rows: np.ndarray
+) -> None:
+    """g[rows] <- g[rows] + K[rows, index] change, in the precision of the inputs."""
+    if len(index) and len(rows):
+        state.g[rows] += Gram.of(problem.kernel, inputs[rows], inputs[index], threads=problem.threads) @ change
+        state.evaluations += len(rows) * len(index)
+
+
+def _refresh(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> None:
+    """g in float64 for all points that can decide the violation.
+
+    The roundings of float32 kernel values, whose size is measured on some pairs, give g a standard error of at most
+    that size times |c|. If this is below a tenth of the tolerance, points that are ten times as far from both extremes
+    cannot decide; otherwise, and for small problems, all points are computed anew, so that the duality gap is true.
+    """
+    active, index = np.flatnonzero(state.c), np.arange(problem.n)
+    if len(active) * problem.n > EXACT_PAIRS:
+        error = _float32_error(problem, active) * np.linalg.norm(state.c)
+        if error < 0.1 * tol:
+            low, high = rates.low[problem.group_of], rates.high[problem.group_of]
+            index = np.flatnonzero((rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error))
+    K = Gram.of(problem.kernel, problem.exact[index], problem.exact[active], threads=problem.threads)
+    state.g[index] = K @ state.c[active] - problem.targets[index]
+    state.evaluations += len(index) * len(active)
+
+
+def _polish(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, limit: int) -> _Rates:
+    """The last digits of small problems: the free coefficients solve a linear system, once it is known which are free.
+
+    K_FF d + b = -rate_F and sum d = 0 over each group give their changes d. If these leave the boxes, other
+    coefficients are free in truth, and some more steps to a smaller violation find out which.
+    """
+    for tol in (0.0, 1e-5, 1e-7, 1e-9):
+        if rates.violation > tol > 0.0 and not _settle(problem, state, rates, inputs, tol, limit):
+            break
+        rates = _Rates.of(problem, state)
+        free = np.flatnonzero((state.c > problem.lower) & (state.c < problem.upper) & (rates.rise == rates.fall))
+        if not len(free):
+            break
+        groups = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
+        K = problem.kernel.block(problem.exact[free]).astype(np.float64)
+        system = np.block([[K, groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
+        change = linalg.lstsq(system, np.append(-rates.rise[free], np.zeros(groups.shape[1])))[0][: len(free)]
+        c = state.c[free] + change
+        inside = (c > problem.lower[free]) & (c < problem.upper[free]) & ((c > 0.0) == (state.c[free] > 0.0))
+        trial = _State(state.c.copy(), state.g.copy(), state.chosen, state.K, state.steps, state.rounds)
+        trial.c[free] = c
+        _add(problem, trial, problem.exact, free, change, np.arange(problem.n))
+        polished = _Rates.of(problem, trial)
+        if inside.all() and polished.violation < rates.violation:
+            state.c, state.g = trial.c, trial.g
+            return polished
+    return rates
+
+
+def _float32_error(problem: BoxProblem, active: np.ndarray) -> float:
+    """The greatest error of float32 kernel values over some 65,000 pairs."""
+    rows, columns = active[:: 1 + len(active) // 256], np.arange(0, problem.n, 1 + problem.n // 256)
+    fast = problem.kernel.block(problem.fast[rows], problem.fast[columns])
+    return float(np.abs(fast - problem.kernel.block(problem.exact[rows], problem.exact[columns])).max())
+
+
+def _intercepts(problem: BoxProblem, state: _State, rates: _Rates) -> np.ndarray:
+    """b of each group: minus the mean rate of the free coefficients, or minus the middle of the extremes."""
+    free = (state.c > problem.lower) & (state.c < problem.upper) & (rates.rise == rates.fall)
+    groups = [free & (problem.group_of == s) for s in range(len(rates.low))]
+    middle = 0.5 * (rates.low + rates.high)
+    return np.array([-rates.rise[mine].mean() if mine.any() else -middle[s] for s, mine in enumerate(groups)])
+
+
+def spans(groups: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Rows (begin, end, group, shift) as `smo` needs them: runs of one group and of consecutive columns, cut short."""
+    shifts = columns - np.arange(len(columns))
+    edges = np.flatnonzero((np.diff(groups) != 0) | (np.diff(shifts) != 0)) + 1
+    rows = []
+    for begin, end in zip([0, *edges], [*edges, len(groups)], strict=True):
+        pieces = _tiles.split(end - begin, smo.SPAN)
+        rows += [(begin + p.start, begin + p.stop, groups[begin], shifts[begin]) for p in pieces]
+    return np.array(rows, np.int64)

@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from representer._loops import smo
+
+
+def problem(n, seed, epsilon=0.0, n_groups=1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2)).astype(np.float32)
+    lower, upper = -rng.uniform(0.1, 2.0, n), rng.uniform(0.1, 2.0, n)
+    groups = np.sort(rng.integers(0, n_groups, n))
+    return K, rng.normal(size=n), lower, upper, epsilon, groups
+
+
+def spans_of(groups, size):
+    rows = []
+    for s in np.unique(groups):
+        index = np.flatnonzero(groups == s)
+        rows += [(i, min(i + size, index[-1] + 1), s, 0) for i in range(index[0], index[-1] + 1, size)]
+    return np.array(rows)
+
+
+def run(K, t, lower, upper, epsilon, groups, tol=1e-6, max_steps=10**6, size=7):
+    c, g = np.zeros(len(t)), -t
+    steps, violation = smo.pair_steps(
+        K, np.diag(K).copy(), g, c, lower, upper, epsilon, spans_of(groups, size), tol, max_steps
+    )
+    return c, g, steps, violation
+
+
+def naive_violation(c, g, lower, upper, epsilon, groups):
+    """From the definition: the least rate of raising against the greatest of lowering, within each group."""
+    worst = -np.inf
+    for s in np.unique(groups):
+        raising = [g[i] + (epsilon if c[i] >= 0 else -epsilon) for i in np.flatnonzero(groups == s) if c[i] < upper[i]]
+        lowering = [g[i] + (epsilon if c[i] > 0 else -epsilon) for i in np.flatnonzero(groups == s) if c[i] > lower[i]]
+        if raising and lowering:
+            worst = max(worst, max(lowering) - min(raising))
+    return worst
+
+
+@pytest.mark.parametrize("n_groups", [1, 2])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(5))
+def test_solution_is_feasible_and_optimal(seed, epsilon, n_groups):
+    K, t, lower, upper, epsilon, groups = problem(40, seed, epsilon, n_groups)
+    c, g, steps, violation = run(K, t, lower, upper, epsilon, groups)
+    assert steps > 0
+    assert np.all((lower <= c) & (c <= upper))
+    assert np.bincount(groups, c) == pytest.approx(0.0, abs=1e-12)
+    assert g == pytest.approx(K.astype(np.float64) @ c - t, abs=1e-6)  # differences of rows are float32
+    assert violation <= 1e-6
+    assert violation == pytest.approx(naive_violation(c, g, lower, upper, epsilon, groups), abs=1e-12)
+
+
+def test_no_feasible_neighbour_is_better():
+    K, t, lower, upper, epsilon, groups = problem(15, 0, 0.2)
+    c, _, _, _ = run(K, t, lower, upper, epsilon, groups, tol=1e-9)
+
+    def value(c):
+        return 0.5 * c @ K.astype(np.float64) @ c - t @ c + epsilon * np.abs(c).sum()
+
+    rng = np.random.default_rng(1)
+    for _ in range(500):
+        other = c + rng.normal(scale=10.0 ** rng.uniform(-4, 0), size=15) * (rng.uniform(size=15) < 0.3)
+        other = np.clip(other, lower, upper)
+        shift = other.sum()
+        other = other - shift / 15
+        if np.all((lower <= other) & (other <= upper)):
+            assert value(other) >= value(c) - 1e-9
+
+
+def test_part_of_a_larger_matrix():
+    """Spans may point to other rows of K: the result is that of the cut matrix."""
+    K, t, lower, upper, epsilon, groups = problem(30, 3)
+    index = np.r_[5:12, 20:29]
+    small = run(K[np.ix_(index, index)], t[index], lower[index], upper[index], epsilon, groups[index])
+    c, g = np.zeros(len(index)), -t[index]
+    spans = np.array([(0, 7, 0, 5), (7, 16, 0, 13)])
+    result = smo.pair_steps(K, np.diag(K)[index].copy(), g, c, lower[index], upper[index], epsilon, spans, 1e-6, 10**6)
+    assert result[0] == small[2]
+    assert np.array_equal(c, small[0])
+
+
+def test_stops_after_the_steps_that_it_may_take():
+    _, _, steps, violation = run(*problem(40, 0), max_steps=3)
+    assert steps == 3
+    assert violation > 1e-6
+
+
+def test_bounds_are_reached_exactly():
+    K, t, lower, upper, epsilon, groups = problem(40, 2)
+    c, _, _, _ = run(K, 100.0 * t, lower, upper, epsilon, groups)
+    assert np.count_nonzero((c == lower) | (c == upper)) > 30
+
+
+def test_coinciding_points():
+    K = np.ones((4, 4), np.float32)
+    c, _, _, violation = run(K, np.array([1.0, -1.0, 1.0, -1.0]), -np.ones(4), np.ones(4), 0.0, np.zeros(4, int))
+    assert np.array_equal(np.abs(c), np.ones(4))
+    assert violation <= 1e-6
+
+
+def test_rates_at_bounds_and_kinks():
+    c, lower, upper = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), -np.ones(5), np.ones(5)
+    rise, fall = np.empty(5), np.empty(5)
+    smo.rates(c, lower, upper, 0.1, rise, fall)
+    assert np.array_equal(rise, [-0.1, -0.1, 0.1, 0.1, np.inf])
+    assert np.array_equal(fall, [-np.inf, -0.1, -0.1, 0.1, 0.1])

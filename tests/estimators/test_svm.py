@@ -1,0 +1,320 @@
+import numpy as np
+import pytest
+from sklearn import svm as libsvm
+from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from representer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
+from representer.kernels import RBF, Linear, Normalized, Precomputed, Spectrum, Subset
+
+GAMMA = 0.05
+KERNEL = RBF(length_scale=float(np.sqrt(1.0 / (2.0 * GAMMA))))
+ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
+
+
+@parametrize_with_checks(ALL)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600] / 16.0, y[:600]
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return X / X.std(axis=0), (y - y.mean()) / y.std()
+
+
+# ---- LIBSVM's answers ----
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_two_classes_as_libsvm(digits, C, dtype):
+    X, y = digits[0].astype(dtype), digits[1] > 4
+    ours = SVC(C=C, kernel=KERNEL, tol=1e-6).fit(X, y)
+    theirs = libsvm.SVC(C=C, gamma=GAMMA, tol=1e-6).fit(X.astype(np.float64), y)
+    assert np.abs(ours.decision_function(X) - theirs.decision_function(X.astype(np.float64))).max() < 1e-5 * max(1.0, C)
+    assert np.array_equal(ours.support_, theirs.support_)
+    assert np.array_equal(ours.n_support_, theirs.n_support_)
+    # LIBSVM keeps kernel values in float32, which coefficients feel more than values of the function
+    assert ours.dual_coef_ == pytest.approx(theirs.dual_coef_, abs=1e-3 * C)
+    assert ours.decision_function(X).dtype == dtype
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(SVC(C=10.0), libsvm.SVC(C=10.0)), (NuSVC(nu=0.2), libsvm.NuSVC(nu=0.2))])
+def test_ten_classes_as_libsvm(digits, ours, theirs):
+    X, y = digits
+    ours.set_params(kernel=KERNEL, tol=1e-6, decision_function_shape="ovo").fit(X, y)
+    theirs.set_params(gamma=GAMMA, tol=1e-6, decision_function_shape="ovo").fit(X, y)
+    assert ours.decision_function(X) == pytest.approx(theirs.decision_function(X), abs=2e-5)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+    assert np.array_equal(ours.support_, theirs.support_)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=2e-5)
+    assert ours.dual_coef_.shape == theirs.dual_coef_.shape
+    assert ours.dual_coef_ == pytest.approx(theirs.dual_coef_, abs=1e-4 * np.abs(theirs.dual_coef_).max())
+    ours.set_params(decision_function_shape="ovr")
+    theirs.set_params(decision_function_shape="ovr")
+    assert ours.decision_function(X) == pytest.approx(theirs.decision_function(X), abs=2e-5)
+    ours.set_params(break_ties=True)
+    theirs.set_params(break_ties=True)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_class_weights_as_libsvm(digits):
+    X, y = digits
+    for weight in ("balanced", {True: 5.0, False: 0.5}):
+        ours = SVC(kernel=KERNEL, class_weight=weight, tol=1e-6).fit(X, y > 7)
+        theirs = libsvm.SVC(gamma=GAMMA, class_weight=weight, tol=1e-6).fit(X, y > 7)
+        assert ours.decision_function(X) == pytest.approx(theirs.decision_function(X), abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (SVR(C=2.0, epsilon=0.3), libsvm.SVR(C=2.0, epsilon=0.3)),
+        (SVR(C=2.0, epsilon=0.0), libsvm.SVR(C=2.0, epsilon=0.0)),
+        (NuSVR(nu=0.3, C=2.0), libsvm.NuSVR(nu=0.3, C=2.0)),
+    ],
+)
+def test_regression_as_libsvm(diabetes, ours, theirs):
+    X, y = diabetes
+    ours.set_params(kernel=KERNEL, tol=1e-6).fit(X, y)
+    theirs.set_params(gamma=GAMMA, tol=1e-6).fit(X, y)
+    assert ours.predict(X) == pytest.approx(theirs.predict(X), abs=2e-5)
+    assert np.array_equal(ours.support_, theirs.support_)
+    assert ours.dual_coef_ == pytest.approx(theirs.dual_coef_, abs=2e-4)
+
+
+def test_one_class_as_libsvm(digits):
+    X = digits[0]
+    ours = OneClassSVM(nu=0.2, kernel=KERNEL, tol=1e-7).fit(X)
+    theirs = libsvm.OneClassSVM(nu=0.2, gamma=GAMMA, tol=1e-7).fit(X)
+    assert ours.score_samples(X) == pytest.approx(theirs.score_samples(X), abs=1e-4)
+    assert ours.offset_ == pytest.approx(theirs.offset_[0], abs=1e-4)
+    # points on the boundary may fall on either side
+    assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.98
+
+
+# ---- lecture 003 ----
+
+
+def test_complementary_slackness():
+    X, y = make_classification(300, 5, random_state=0)
+    model = SVC(C=2.0, tol=1e-6).fit(X, y)
+    margin = np.where(y == 1, 1.0, -1.0) * model.decision_function(X)
+    a = np.zeros(len(y))
+    a[model.support_] = np.abs(model.dual_coef_[0])
+    assert np.all(margin[a == 0.0] >= 1.0 - 1e-5)
+    assert np.all(margin[a == 2.0] <= 1.0 + 1e-5)
+    free = (a > 0.0) & (a < 2.0)
+    assert free.any()
+    assert np.abs(margin[free] - 1.0).max() < 1e-5
+    assert model.dual_coef_.sum() == pytest.approx(0.0, abs=1e-10)
+    where = model.slackness(X, y)
+    assert np.all(where[free] == 0)
+    assert np.all(where[margin > 1.001] == 1)
+    assert np.all(where[margin < 0.999] == -1)
+
+
+def test_primal_and_dual_values_meet():
+    X, y = make_classification(300, 5, random_state=1)
+    model = SVC(C=2.0, tol=1e-8).fit(X, y)
+    sign = np.where(y == 1, 1.0, -1.0)
+    loss = np.maximum(0.0, 1.0 - sign * model.decision_function(X)).sum()
+    primal = 0.5 * model.function_.norm() ** 2 + 2.0 * loss
+    dual = np.abs(model.dual_coef_).sum() - 0.5 * model.function_.norm() ** 2
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-9)
+    assert model.certificate_.dual == pytest.approx(dual, rel=1e-9)
+    assert 0.0 <= model.certificate_.gap < 1e-6 * primal
+
+
+def test_nu_bounds_fractions():
+    X, y = make_classification(400, 5, flip_y=0.2, random_state=2)
+    for nu in (0.3, 0.6):
+        model = NuSVC(nu=nu, tol=1e-6).fit(X, y)
+        margin = np.where(y == 1, 1.0, -1.0) * model.decision_function(X)
+        assert np.mean(margin < 1.0 - 1e-3) <= nu <= len(model.support_) / len(y)
+    one = OneClassSVM(nu=0.3, tol=1e-6).fit(X)
+    assert np.mean(one.decision_function(X) < -1e-5) <= 0.3 <= len(one.support_) / len(X)
+
+
+def test_nu_svr_is_svr_with_the_width_that_it_found(diabetes):
+    X, y = diabetes
+    nu = NuSVR(nu=0.4, C=1.0, tol=1e-7).fit(X, y)
+    assert SVR(C=1.0, epsilon=nu.epsilon_, tol=1e-7).fit(X, y).predict(X) == pytest.approx(nu.predict(X), abs=1e-5)
+
+
+# ---- weights ----
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_weights_are_repetition(estimator):
+    rng = np.random.default_rng(0)
+    X, y = make_classification(80, 4, random_state=3)
+    weights = rng.integers(0, 4, 80)
+    estimator = estimator.set_params(tol=1e-9)
+    values = "decision_function" if hasattr(estimator, "decision_function") else "predict"
+    weighted = getattr(estimator.fit(X, y, sample_weight=weights), values)(X)
+    repeated = getattr(estimator.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)), values)(X)
+    assert weighted == pytest.approx(repeated, abs=1e-6)
+
+
+# ---- any input ----
+
+
+def test_strings():
+    words = ["abab", "abba", "baba", "aabb", "cdcd", "dcdc", "ccdd", "cddc"]
+    labels = np.array(["first"] * 4 + ["second"] * 4)
+    model = SVC(kernel=Normalized(Spectrum(2)), C=10, class_weight="balanced").fit(words, labels)
+    assert list(model.predict(["ababab", "cdcdcd"])) == ["first", "second"]
+    assert all(isinstance(word, str) for word in model.support_vectors_)
+    assert OneClassSVM(kernel=Normalized(Spectrum(2)), nu=0.5).fit(words[:4]).predict(["cccc"])[0] == -1
+
+
+def test_sets():
+    sets = [{1, 2}, {1, 2, 3}, {2, 3}, {7, 8}, {7, 9}, {8, 9}]
+    assert SVC(kernel=Subset(), C=100).fit(sets, [0, 0, 0, 1, 1, 1]).score([{1, 3}, {7, 8, 9}], [0, 1]) == 1.0
+
+
+@pytest.mark.parametrize("labels", [2, 10])
+def test_precomputed(digits, labels):
+    X, y = digits[0][:200], digits[1][:200] % labels
+    K = KERNEL(X)
+    direct, given = SVC(kernel=KERNEL, tol=1e-6).fit(X, y), SVC(kernel="precomputed", tol=1e-6).fit(K, y)
+    assert given.decision_function(K) == pytest.approx(direct.decision_function(X), abs=1e-5)
+    assert SVC(kernel=Precomputed(), tol=1e-6).fit(K, y).score(K, y) == direct.score(X, y)
+
+
+def test_nested_kernel_and_grid_search():
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(
+        SVC(kernel=2.0 * RBF(1.0) + 0.1 * Linear()),
+        {"C": [0.1, 10.0], "kernel__left__kernel__length_scale": [0.5, 2.0]},
+    )
+    assert search.fit(X, y).best_score_ > 0.95
+
+
+# ---- probabilities ----
+
+
+def test_probabilities_are_calibrated():
+    X, y = make_classification(3000, 6, flip_y=0.3, random_state=5)
+    model = SVC(C=1.0, probability=True).fit(X[:1000], y[:1000])
+    p = model.predict_proba(X[1000:])[:, 1]
+    assert model.predict_proba(X[:5]).sum(axis=1) == pytest.approx(1.0)
+    # in a bin of 200 predictions the standard error of a frequency is at most 0.036, a third of what is allowed here
+    order = np.argsort(p)
+    for part in np.array_split(order, 10):
+        assert abs(p[part].mean() - y[1000:][part].mean()) < 0.11
+    assert np.array_equal(model.predict_log_proba(X[:5]), np.log(model.predict_proba(X[:5])))
+
+
+def test_probabilities_of_several_classes(digits):
+    X, y = digits
+    model = SVC(C=10.0, kernel=KERNEL, probability=True).fit(X[:400], y[:400])
+    p = model.predict_proba(X[400:])
+    assert p.sum(axis=1) == pytest.approx(1.0)
+    assert p.min() >= 0.0
+    assert np.mean(p.argmax(axis=1) == y[400:]) > model.score(X[400:], y[400:]) - 0.02
+
+
+def test_probabilities_are_asked_for_before_fit():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(AttributeError, match="no attribute 'predict_proba'"):
+        SVC().fit(X, y).predict_proba(X)
+
+
+# ---- hard cases ----
+
+
+def test_separable_data_with_huge_c():
+    X, y = make_classification(200, 2, n_redundant=0, n_clusters_per_class=1, class_sep=3.0, random_state=0)
+    model = SVC(C=1e6, kernel=RBF(1.0)).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert model.certificate_.converged
+
+
+def test_two_points():
+    model = SVC(C=1e3, kernel="linear").fit([[0.0], [2.0]], ["left", "right"])
+    assert model.decision_function([[0.0], [1.0], [2.0]]) == pytest.approx([-1.0, 0.0, 1.0], abs=1e-9)
+    assert SVR(C=1e3, epsilon=0.0, kernel="linear").fit([[0.0], [2.0]], [1.0, 3.0]).predict([[1.0]]) == pytest.approx(
+        2.0
+    )
+
+
+def test_coinciding_points_of_both_classes():
+    X, y = np.zeros((6, 2)), [0, 1, 0, 1, 1, 1]
+    assert np.all(SVC().fit(X, y).predict(X) == 1)
+
+
+def test_duplicated_points(digits):
+    X, y = digits[0][:100], digits[1][:100] > 4
+    once, twice = SVC(C=2.0, tol=1e-8).fit(X, y), SVC(C=1.0, tol=1e-8).fit(np.r_[X, X], np.r_[y, y])
+    assert twice.decision_function(X) == pytest.approx(once.decision_function(X), abs=1e-6)
+
+
+def test_stops_and_tells_what_was_reached():
+    X, y = make_classification(300, 5, flip_y=0.3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="violation of .* gap of"):
+        model = SVC(C=1e6, max_iter=20).fit(X, y)
+    assert not model.certificate_.converged
+    assert model.certificate_.gap > 0
+
+
+def test_constant_targets():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    assert SVR().fit(X, np.full(30, 5.0)).predict(X) == pytest.approx(5.0, abs=0.11)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (SVC(C=0.0), "C is 0.0; it must be a positive number"),
+        (SVC(tol=-1.0), "tol is -1.0"),
+        (SVC(decision_function_shape="one"), "use 'ovr' or 'ovo'"),
+        (SVC(kernel="rbg"), "kernel is 'rbg'"),
+        (SVC(memory=10), "above the budget"),
+        (SVC(kernel="sigmoid"), "support vector machine"),
+        (NuSVC(nu=0.0), "nu is 0.0"),
+        (NuSVC(nu=1.0), "infeasible"),
+        (SVR(epsilon=-0.1), "epsilon is -0.1"),
+        (NuSVR(nu=2.0), "nu is 2.0"),
+        (OneClassSVM(nu="half"), "nu is 'half'"),
+    ],
+)
+def test_clear_errors(estimator, message):
+    X, y = make_classification(40, 4, weights=[0.8], random_state=0)
+    with pytest.raises((ValueError, MemoryError, TypeError), match=message):
+        estimator.fit(X, y)
+
+
+def test_errors_about_classes():
+    X = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(ValueError, match="one class only"):
+        SVC().fit(X, [1, 1, 1, 1])
+    with pytest.raises(ValueError, match="class 2 have weight zero"):
+        SVC().fit(X, [1, 1, 2, 2], sample_weight=[1, 1, 0, 0])
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        SVC(break_ties=True, decision_function_shape="ovo").fit(X, [0, 1, 2, 2]).predict(X)
+    with pytest.raises(ValueError, match="two classes"):
+        SVC().fit(X, [0, 1, 2, 2]).slackness(X, [0, 1, 2, 2])
+
+
+def test_plan_tells_the_memory(digits):
+    assert SVC().plan(*digits).bytes == 4 * 600**2
+    assert SVC().plan(np.zeros((10**5, 2)), np.arange(10**5) % 2).bytes < 4 * 10**8
+    assert "pair steps" in str(SVR().plan(digits[0]))
+
+
+def test_same_space_as_ridge(digits):
+    """All estimators keep Functions: those of one kernel can be combined."""
+    X, y = digits[0][:100], (digits[1][:100] > 4) * 2.0 - 1.0
+    svm, ridge = SVC(kernel=KERNEL).fit(X, y), KernelRidge(kernel=KERNEL).fit(X, y)
+    assert 0.0 < (svm.function_ - ridge.function_).norm() < svm.function_.norm() + ridge.function_.norm()

@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+from sklearn import svm as libsvm
+from sklearn.datasets import make_classification
+
+from representer.kernels import RBF, Matern
+from representer.problem import BoxProblem
+from representer.solvers import working_set
+
+
+def classification(n, C=1.0, seed=0, **options):
+    X, y = make_classification(n, 6, flip_y=0.1, random_state=seed)
+    t = np.where(y == 1, 1.0, -1.0)
+    return BoxProblem(RBF(2.0), X, t, np.where(t > 0, 0.0, -C), np.where(t > 0, C, 0.0), **options)
+
+
+def random_problem(rng):
+    n = int(rng.integers(3, 15))
+    kind = rng.integers(4)
+    t, w = rng.normal(size=n), rng.uniform(0.1, 3.0, n)
+    sign = np.where(np.arange(n) % 2, 1.0, -1.0)
+    lower, upper, epsilon = [
+        (np.minimum(sign * w, 0.0), np.maximum(sign * w, 0.0), 0.0),  # hinge
+        (-w, w, rng.uniform(0.0, 0.5)),  # epsilon-insensitive
+        (-0.2 * w, 0.8 * w, 0.0),  # pinball
+        (-w, w, 0.0),  # absolute
+    ][kind]
+    kernel = RBF(1.0) if rng.uniform() < 0.5 else 2.0 * Matern(1.0, nu=0.5) + RBF(0.5)
+    return BoxProblem(kernel, rng.normal(size=(n, 2)), sign if kind == 0 else t, lower, upper, epsilon)
+
+
+def least_value(problem):
+    """The best value by a general solver, over the positive and negative parts of c."""
+    K, n = problem.kernel(problem.X), problem.n
+
+    def value(z):
+        c = z[:n] - z[n:]
+        return 0.5 * c @ K @ c - problem.targets @ c + problem.epsilon * z.sum()
+
+    def slope(z):
+        g = K @ (z[:n] - z[n:]) - problem.targets
+        return np.concatenate([g, -g]) + problem.epsilon
+
+    found = minimize(
+        value,
+        np.zeros(2 * n),
+        jac=slope,
+        method="SLSQP",
+        bounds=[*zip(np.zeros(n), problem.upper, strict=True), *zip(np.zeros(n), -problem.lower, strict=True)],
+        constraints=LinearConstraint(np.concatenate([np.ones(n), -np.ones(n)]), 0.0, 0.0),
+        options={"maxiter": 1000, "ftol": 1e-12},
+    )
+    return found.fun
+
+
+def test_gap_bounds_what_is_missing_on_200_problems():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        problem = random_problem(rng)
+        best = least_value(problem)
+        for max_steps in (int(rng.integers(1, 6)), None):
+            result = working_set.solve(problem, max_steps=max_steps)
+            assert result.primal - result.dual >= (best - -result.dual) * -1 - 1e-7
+            assert result.primal >= -best - 1e-7
+            assert -result.dual >= best - 1e-7
+        assert result.converged
+        assert -result.dual == pytest.approx(best, abs=1e-6 * max(1.0, abs(best)))
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_objective_as_libsvm(C):
+    problem = classification(1500, C)
+    result = working_set.solve(problem)
+    model = libsvm.SVC(C=C, gamma=1.0 / 8.0).fit(problem.X, problem.targets)
+    c = np.zeros(problem.n)
+    c[model.support_] = model.dual_coef_[0]
+    theirs = 0.5 * c @ problem.kernel(problem.X) @ c - problem.targets @ c
+    assert -result.dual <= theirs + 1e-6 * abs(theirs)
+
+
+@pytest.fixture
+def small_sets(monkeypatch):
+    monkeypatch.setattr(working_set, "FLAT_UP_TO", 100)
+    monkeypatch.setattr(working_set, "SET_SIZE", 150)
+    monkeypatch.setattr(working_set, "EXACT_PAIRS", 1000)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_working_sets_find_the_same(C, dtype, request):
+    problem = classification(800, C)
+    problem.X = problem.X.astype(dtype)
+    flat = working_set.solve(problem, tol=1e-5)
+    request.getfixturevalue("small_sets")
+    sets = working_set.solve(problem, tol=1e-5)
+    assert sets.converged
+    # each dual value is below each primal one, and the gap is small
+    assert max(flat.dual, sets.dual) <= min(flat.primal, sets.primal)
+    assert sets.primal - sets.dual < 1e-4 * sets.primal
+    assert sets.gradient == pytest.approx(flat.gradient, abs=1e-3)
+    assert sets.gradient == pytest.approx(
+        problem.kernel(problem.X.astype(np.float64)) @ sets.coef - problem.targets, abs=1e-5 * max(1.0, C / 100.0)
+    )
+
+
+def test_violation_is_the_true_one(small_sets):
+    problem = classification(800, 100.0)
+    result = working_set.solve(problem)
+    g = problem.kernel(problem.X) @ result.coef - problem.targets
+    low = g[result.coef < problem.upper].min()
+    high = g[result.coef > problem.lower].max()
+    assert result.violation == pytest.approx(high - low, abs=1e-9)
+    assert result.violation <= 1e-3
+    assert result.precision == "float64"
+
+
+def test_groups_keep_their_sums(small_sets):
+    problem = classification(400)
+    problem.targets = np.zeros(400)
+    problem.groups = (problem.upper > 0).astype(int)
+    start = np.where(problem.groups == 1, 0.2, -0.2)
+    result = working_set.solve(problem, start=start, tol=1e-6)
+    assert np.bincount(problem.groups, result.coef) == pytest.approx(np.bincount(problem.groups, start))
+    assert len(result.intercepts) == 2
+    for s in (0, 1):
+        free = (result.coef > problem.lower) & (result.coef < problem.upper) & (problem.groups == s)
+        assert result.gradient[free] == pytest.approx(-result.intercepts[s], abs=1e-5)
+
+
+def test_shared_matrix():
+    problem = classification(300)
+    index = np.r_[10:120, 200:290]
+    K = problem.kernel(problem.X).astype(np.float32)
+    part = BoxProblem(
+        problem.kernel, problem.X[index], problem.targets[index], problem.lower[index], problem.upper[index]
+    )
+    alone = working_set.solve(part)
+    part.matrix, part.columns = K, index
+    shared = working_set.solve(part)
+    assert shared.coef == pytest.approx(alone.coef, abs=1e-5)
+
+
+def test_start_saves_steps():
+    cold = working_set.solve(classification(500, 11.0))
+    nearby = working_set.solve(classification(500, 10.0))
+    warm = working_set.solve(classification(500, 11.0), start=nearby.coef)
+    assert warm.steps < cold.steps
+    assert warm.dual == pytest.approx(cold.dual, rel=1e-5)
+
+
+def test_small_problems_have_all_digits():
+    result = working_set.solve(classification(100, 10.0))
+    assert result.violation < 1e-10
+    assert result.primal - result.dual < 1e-8
+
+
+def test_hopeless_data_stop():
+    """Copies of two points with random labels and a huge C: it ends, and tells the gap."""
+    rng = np.random.default_rng(0)
+    X, t = np.repeat(np.eye(2), 50, axis=0), rng.choice([-1.0, 1.0], 100)
+    C = 1e9
+    problem = BoxProblem(RBF(1.0), X, t, np.where(t > 0, 0.0, -C), np.where(t > 0, C, 0.0))
+    result = working_set.solve(problem, max_steps=10**5)
+    assert result.steps <= 10**5
+    assert np.isfinite(result.primal)
+    assert np.isfinite(result.dual)
+
+
+def test_spans_are_runs():
+    groups, columns = np.array([0, 0, 0, 1, 1, 1]), np.array([4, 5, 9, 10, 11, 20])
+    assert working_set.spans(groups, columns).tolist() == [[0, 2, 0, 4], [2, 3, 0, 7], [3, 5, 1, 7], [5, 6, 1, 15]]
