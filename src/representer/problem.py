@@ -116,6 +116,11 @@ class RidgeProblem:
         """K in float64."""
         return Gram.of(self.kernel, self.exact, threads=self.threads)
 
+    @property
+    def diagonal(self) -> np.ndarray:
+        """w_i k(x_i, x_i), the diagonal of D K D."""
+        return self.root.ravel() ** 2 * self.kernel.diagonal(self.exact)
+
     def apply(self, Z: np.ndarray, ridges: np.ndarray, K: Any = None) -> np.ndarray:
         """(D K D + alpha I) Z, with K in float64 unless another form of it is given."""
         return self.root * ((self.gram if K is None else K) @ (self.root * Z)) + ridges * Z

@@ -7,6 +7,7 @@ from representer.problem import RidgeProblem
 from representer.solvers import cholesky
 
 MIXED, DOUBLE, EIGEN = "float32 factor, float64 residuals", "float64", "eigenvectors, float64"
+RAISED = "float64 factor with the ridge raised above rounding"
 
 
 def solve(p, tol=1e-10):
@@ -69,6 +70,34 @@ def test_ridge_too_small_for_float64(alpha, mixed):
     result = solve(p, tol=1e-12)
     assert result.certificate.precision == EIGEN
     assert not result.certificate.converged
+    assert result.certificate.residual == pytest.approx(residual(p, result), rel=0.5)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Matrices too large for eigenvectors."""
+    monkeypatch.setattr(cholesky, "EIGENVECTORS_UP_TO", 10)
+    monkeypatch.setattr(cholesky, "_least_coefficients", None)
+
+
+def test_singular_and_large(large):
+    """Duplicates have a singular matrix; a ridge raised to rounding gives the same function."""
+    X, y = np.repeat(np.linspace(0.0, 3.0, 20), 3)[:, None], np.repeat(np.sin(np.arange(20.0)), 3)
+    result = solve(singular(X, y), tol=1e-6)
+    assert result.certificate.precision == RAISED
+    assert result.certificate.converged
+    np.testing.assert_allclose(Matern(1.0)(X) @ result.coef[:, 0], y, atol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("alpha", [1e-9, 1e-12, 1e-17])
+def test_singular_and_large_without_exact_answer(alpha, weighted, large):
+    p = problem(weighted, alpha=[alpha], kernel=RBF(3.0), n=80)
+    result = solve(p, tol=1e-14)
+    assert result.certificate.precision == (RAISED if alpha < 1e-15 else DOUBLE)
+    assert not result.certificate.converged
+    assert np.all(np.isfinite(result.coef))
+    assert result.certificate.residual < 1.0
     assert result.certificate.residual == pytest.approx(residual(p, result), rel=0.5)
 
 

@@ -27,9 +27,10 @@ from representer.estimators.search import IMPOSSIBLE
 from representer.functions import Function
 from representer.gram import machine_memory
 from representer.kernels import checks
+from representer.kernels.base import Kernel
 from representer.problem import Certificate, Result, RidgeProblem
 from representer.solvers import cholesky, conjugate_gradient
-from representer.solvers.choose import Plan, choose_ridge, iterative_memory
+from representer.solvers.choose import DIRECT_UP_TO, Plan, choose_ridge, iterative_memory
 from representer.solvers.leave_one_out import loo_error
 from representer.solvers.spectral import Decomposition
 
@@ -87,12 +88,12 @@ class _Ridge(BaseEstimator):
         path = path and self.tune is None
         weights = check_weights(sample_weight, X)
         kernel = to_kernel(self.kernel).fitted_to(X, weights)
-        plan = self._plan(len(targets), alphas, path)
+        plan = self._plan(kernel, X, alphas, path, weights)
         problem = RidgeProblem(kernel, X, targets, alphas[0], weights, self.fit_intercept, self.threads)
         if self.tune is not None:
             problem = self._tuned(problem)
             alphas, path = problem.alpha[None], False
-            plan = self._plan(len(targets), alphas, path)
+            plan = self._plan(problem.kernel, X, alphas, path, weights)
         self._keep(problem, self._along_path(problem, alphas, plan) if path else self._solve(problem, plan))
 
     def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
@@ -124,7 +125,7 @@ class _Ridge(BaseEstimator):
             )
         return alphas, len(alphas) > 1 or alpha.ndim == 1
 
-    def _plan(self, n: int, alphas: np.ndarray, path: bool) -> Plan:
+    def _plan(self, kernel: Kernel, X: Any, alphas: np.ndarray, path: bool, weights: Any = None) -> Plan:
         if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
             raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
         if self.tune not in (None, "loo"):
@@ -135,7 +136,12 @@ class _Ridge(BaseEstimator):
             if getattr(self, name) is not None:
                 checks.whole(getattr(self, name), name)
         memory = machine_memory() if self.memory is None else self.memory
-        return choose_ridge(n, alphas, path=path, memory=memory, solver=self.solver)
+        n, scale = checks.number_of(X), 1.0
+        if n > DIRECT_UP_TO:
+            rows = evenly(n, 1000)
+            diagonal = kernel.fitted_to(X, weights).diag(take(X, rows, kernel))
+            scale = float(np.mean(diagonal if weights is None else weights[rows] * diagonal))
+        return choose_ridge(n, alphas, path=path, memory=memory, scale=scale, solver=self.solver)
 
     def _solve(self, problem: RidgeProblem, plan: Plan) -> Result:
         if plan.solver == "cholesky":
@@ -253,7 +259,7 @@ class _Ridge(BaseEstimator):
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
         alphas, path = self._alphas(self._count_targets(y))
-        return self._plan(checks.number_of(X), alphas, path and self.tune is None)
+        return self._plan(to_kernel(self.kernel), X, alphas, path and self.tune is None)
 
     def _count_targets(self, y: Any) -> int:
         return 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1]
