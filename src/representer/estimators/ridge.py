@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,8 +21,8 @@ from representer.estimators.inputs import (
     take,
     to_kernel,
 )
-from representer.estimators.progress import Progress
-from representer.estimators.search import IMPOSSIBLE
+from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
+from representer.estimators.search import IMPOSSIBLE, lbfgs
 from representer.functions import Function
 from representer.gram import machine_memory
 from representer.kernels import checks
@@ -37,7 +36,7 @@ from representer.solvers.spectral import Decomposition
 TUNING_ROWS = 2000
 
 
-class _Ridge(BaseEstimator):
+class _Ridge(CallbackSupportMixin, BaseEstimator):
     """What regression and classification share: kernel, solver, alpha by leave-one-out, certificate."""
 
     _given_targets = True  # whether the user knows of several targets, to whom scikit-learn would give one alpha each
@@ -147,7 +146,10 @@ class _Ridge(BaseEstimator):
         if plan.solver == "cholesky":
             return cholesky.solve(problem, tol=self.tol, reason=plan.reason)
         memory = iterative_memory(machine_memory() if self.memory is None else self.memory)
-        with Progress(self.verbose, self.tol) as progress:
+        with (
+            task(self, "conjugate gradients", self.max_iter) as step,
+            Progress(self.verbose, self.tol, step) as progress,
+        ):
             return conjugate_gradient.solve(
                 problem,
                 tol=self.tol,
@@ -223,7 +225,8 @@ class _Ridge(BaseEstimator):
 
         ranges = zip(start[:-1], parameters.names, strict=True)
         bounds = [(v - 7.0, min(v + 7.0, largest(name))) for v, name in ranges] + [(np.log(1e-10), np.log(1e6))]
-        best = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
+        with task(self, "search for hyper-parameters", 100) as step:
+            best = lbfgs(objective, start, bounds, step, maxiter=100)
         if best.fun >= IMPOSSIBLE:  # nothing to learn from, such as constant targets or a single row
             self.loo_error_ = 0.0
             return problem
@@ -253,7 +256,7 @@ class _Ridge(BaseEstimator):
                 "memory, or "
                 "a larger tol or max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
 
     def plan(self, X: Any, y: Any = None) -> Plan:
@@ -306,7 +309,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
     random_state : int or Generator
         Seed of the preconditioner.
     verbose : int
-        1 shows progress on long fits.
+        1 shows progress on long fits; so does ``set_callbacks(sklearn.callback.ProgressBar())``.
 
     Attributes
     ----------
@@ -338,6 +341,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
     True
     """
 
+    @observed
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
         if y is None:
@@ -371,6 +375,7 @@ class KernelRidgeClassifier(ClassifierMixin, _Ridge):
 
     _given_targets = False
 
+    @observed
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
         """Fit to inputs X and labels y."""
         if y is None:
