@@ -1,6 +1,6 @@
 """Kernel methods from one theorem: kernels, Gram operators, and functions in reproducing-kernel Hilbert spaces."""
 
-from representer import kernels, psd
+from representer import kernels, plotting, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.functions import Function, project
@@ -14,6 +14,7 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeClassifier",
     "kernels",
+    "plotting",
     "project",
     "psd",
 ]

@@ -146,6 +146,7 @@ def test_chosen_alpha_is_that_of_n_fits(weighted, intercept):
     assert model.alpha_ == alphas[best]
     counted = slice(None) if weights is None else weights > 0
     np.testing.assert_allclose(model.loo_predictions_[counted, 0], predictions[best][counted], rtol=1e-8)
+    np.testing.assert_array_equal(model.loo_residuals_, y[:, None] - model.loo_predictions_)
     assert model.gcv_.shape == (6, 1)
     same = KernelRidge(alphas[best], kernel=model.kernel_, fit_intercept=intercept).fit(X, y, weights)
     np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-8)

@@ -174,6 +174,7 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
             joint = self.loo_scores_.mean(axis=1)
             best, problem.alpha = np.full(alphas.shape[1], joint.argmax()), alphas[joint.argmax()]
         self.loo_predictions_ = path.predictions[best, :, np.arange(alphas.shape[1])].T
+        self.loo_residuals_ = problem.targets - self.loo_predictions_
         self.loo_scores_ = self.loo_scores_ if per_target else self.loo_scores_.mean(axis=1)
         coef, intercept = problem.finish(decomposition.solve(problem.ridges))
         relative, bound = problem.residuals(coef, intercept)
@@ -327,6 +328,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
         With a path: minus the mean squared leave-one-out error for each alpha.
     loo_predictions_ : array of shape (n, n_targets)
         With a path: the prediction of each y_i by the fit without it, at the chosen alpha.
+    loo_residuals_ : array of shape (n, n_targets)
+        With a path: y_i less that prediction.
     gcv_ : array of shape (n_alphas, n_targets)
         With a path: generalised cross-validation.
 
