@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from ridge_cases import CASES, problem, residual, solution
 
-from representer.kernels import RBF, Linear, Matern, Spectrum
+from representer.kernels import RBF, Linear, Matern, Precomputed, Spectrum
 from representer.problem import RidgeProblem
 from representer.solvers import cholesky
 
@@ -99,6 +99,13 @@ def test_singular_and_large_without_exact_answer(alpha, weighted, large):
     assert np.all(np.isfinite(result.coef))
     assert result.certificate.residual < 1.0
     assert result.certificate.residual == pytest.approx(residual(p, result), rel=0.5)
+
+
+def test_indefinite_and_large(large, rng):
+    p = RidgeProblem(Precomputed(), rng.normal(size=(80, 80)), rng.normal(size=(80, 1)), np.array([0.1]))
+    p.X = p.X + p.X.T
+    with pytest.raises(np.linalg.LinAlgError, match=r"of 80 rows plus alpha = 0\.1 is not positive definite; use a"):
+        solve(p)
 
 
 def test_one_tiny_ridge_of_several(mixed):

@@ -138,9 +138,8 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
         memory = machine_memory() if self.memory is None else self.memory
         n, scale = checks.number_of(X), 1.0
         if n > DIRECT_UP_TO:
-            rows = evenly(n, 1000)
-            diagonal = kernel.fitted_to(X, weights).diag(take(X, rows, kernel))
-            scale = float(np.mean(diagonal if weights is None else weights[rows] * diagonal))
+            diagonal = kernel.fitted_to(X, weights).diag(X)
+            scale = float(np.mean(diagonal if weights is None else weights * diagonal))
         return choose_ridge(n, alphas, path=path, memory=memory, scale=scale, solver=self.solver)
 
     def _solve(self, problem: RidgeProblem, plan: Plan) -> Result:

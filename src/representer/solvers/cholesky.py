@@ -21,7 +21,7 @@ def solve(problem: RidgeProblem, *, tol: float, reason: str) -> Result:
     float64 residuals; where the matrix is too ill-conditioned for that, or refinement stalls, the factor is computed in
     float64. A matrix that is singular to rounding is solved by eigenvectors, with the least coefficients; beyond 6,000
     rows, where that would take hours, by the factor of a matrix whose ridge is raised above rounding, and the
-    certificate tells the residual that was reached.
+    certificate tells the residual that was reached. Where there is no such factor either, it is an error.
     """
     start = perf_counter()
     Z = np.empty_like(problem.right_sides)
@@ -69,9 +69,14 @@ def _solve_one(problem: RidgeProblem, ridge: float, B: np.ndarray, tol: float) -
         if L is None:
             continue
         Z, steps, size = _refine(problem, ridge, L, B, tol)
-        if size <= tol or (dtype == np.float64 and not small):
+        if size <= tol or (not small and dtype == np.float64 and size < 1.0):
             return Z, steps, precision
         del L  # before the next matrix is made
+    if not small:
+        raise np.linalg.LinAlgError(
+            f"The kernel matrix of {problem.n} rows plus alpha = {ridge:.2g} is not positive definite; use a larger "
+            "alpha, and check the kernel with representer.psd.report."
+        )
     return _least_coefficients(problem, ridge, B), 1, "eigenvectors, float64"
 
 
