@@ -93,21 +93,14 @@ class GaussianProcessDisplay:
         mean, std = (np.reshape(part, (len(x), -1)) for part in estimator.predict(x[:, None], return_std=True))
         if not 0 <= target < mean.shape[1]:
             raise ValueError(f"target is {target}, but there are {mean.shape[1]}, counted from 0.")
-        samples = np.empty((len(x), 1, 0))
+        samples = np.empty((len(x), 0))
         if n_samples:
             draws = estimator.sample(x[:, None], n_samples, random_state)
-            samples = draws.reshape(len(x), mean.shape[1], -1)
+            samples = draws.reshape(*mean.shape, n_samples)[:, target]
         # (K + noise) a = y, so the data are where the mean and the noise times a put them
         noise = np.reshape(estimator.noise_, (-1, 1)) * estimator.dual_coef_.reshape(len(inputs), -1)
         targets = estimator.function_(inputs[:, None]).reshape(len(inputs), -1) + noise
-        return cls(
-            x,
-            mean[:, target],
-            std[:, target],
-            inputs,
-            targets[:, target],
-            samples[:, min(target, samples.shape[1] - 1)],
-        )
+        return cls(x, mean[:, target], std[:, target], inputs, targets[:, target], samples)
 
     def plot(self, ax: Any = None) -> GaussianProcessDisplay:
         """Draw into matplotlib axes, or those of a new figure."""

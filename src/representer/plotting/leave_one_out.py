@@ -60,7 +60,7 @@ class LeaveOneOutDisplay:
         if not isinstance(estimator, KernelRidge | KernelRidgeClassifier):
             raise TypeError(f"estimator is a {type(estimator).__name__}; give a fitted KernelRidge.")
         check_is_fitted(estimator)
-        if not hasattr(estimator, "loo_scores_"):
+        if np.ndim(estimator.alpha) == 0 or not hasattr(estimator, "loo_scores_"):
             raise ValueError(
                 "The estimator has one alpha; fit it with a list of alphas to choose from, and without tune."
             )
