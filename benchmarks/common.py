@@ -11,8 +11,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+DATA_SETS = ("power", "bike_hourly", "naval")
 
 
 def print_versions() -> None:
@@ -57,6 +60,24 @@ def friedman(n: int) -> tuple[np.ndarray, np.ndarray]:
     X = rng.uniform(size=(n, 10))
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
     return standardised(X, y + rng.normal(size=n))
+
+
+def held_out(name: str, test: int = 1500) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows to learn from and rows to judge by, of a data set by name or of Friedman's function where it is absent."""
+    X, y = load(name) or friedman(10_000)
+    return X[test:], y[test:], X[:test], y[:test]
+
+
+def relative_error(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Root mean squared error in units of the targets' standard deviation."""
+    return float(np.sqrt(np.mean((model.predict(X) - y) ** 2)) / y.std())
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    """Time of one call."""
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
 
 
 def in_new_process(code: str, **environment: str) -> float:

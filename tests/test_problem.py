@@ -27,6 +27,13 @@ def test_apply(weighted, intercept):
 
 
 @WITH
+def test_diagonal(weighted, intercept):
+    p = problem(weighted, intercept, [0.5], kernel=3.0 * RBF(0.7))
+    K, d = dense(p)
+    np.testing.assert_allclose(p.diagonal, (d * K * d.T).diagonal(), rtol=1e-14)
+
+
+@WITH
 def test_right_sides_and_ridges(weighted, intercept):
     p = problem(weighted, intercept, [0.5, 0.5])
     _, d = dense(p)

@@ -1,6 +1,6 @@
 """Kernel methods from one theorem: kernels, Gram operators, and functions in reproducing-kernel Hilbert spaces."""
 
-from representer import kernels, psd
+from representer import kernels, plotting, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -20,6 +20,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "kernels",
+    "plotting",
     "project",
     "psd",
 ]

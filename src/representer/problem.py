@@ -138,6 +138,11 @@ class RidgeProblem(_OnInputs):
         """alpha for each right side. Targets with an intercept need one alpha, because they share its right side."""
         return np.append(self.alpha, self.alpha[:1]) if self.intercept else self.alpha
 
+    @property
+    def diagonal(self) -> np.ndarray:
+        """w_i k(x_i, x_i), the diagonal of D K D."""
+        return self.root.ravel() ** 2 * self.kernel.diagonal(self.exact)
+
     def apply(self, Z: np.ndarray, ridges: np.ndarray, K: Any = None) -> np.ndarray:
         """(D K D + alpha I) Z, with K in float64 unless another form of it is given."""
         return self.root * ((self.gram if K is None else K) @ (self.root * Z)) + ridges * Z

@@ -521,7 +521,7 @@ def test_report_with_noise_per_input():
 
 def test_search_that_stops_early_warns_and_advises(monkeypatch):
     real = search.minimize
-    monkeypatch.setattr(search, "minimize", lambda *a, **options: real(*a, **options, options={"maxiter": 1}))
+    monkeypatch.setattr(search, "minimize", lambda *a, **given: real(*a, **given | {"options": {"maxiter": 1}}))
     with pytest.warns(ConvergenceWarning, match=r"stopped early .*ITERATIONS.*report\(\)"):
         gp = GaussianProcessRegressor(KERNEL).fit(X, y)
     assert "try: scale inputs and targets" in gp.report()

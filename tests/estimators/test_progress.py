@@ -1,5 +1,16 @@
-import pytest
+import builtins
+import importlib.util
+import inspect
+import pickle
 
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+from representer import GaussianProcessRegressor, KernelRidge, KernelRidgeClassifier
+from representer.estimators import progress as module
 from representer.estimators.progress import Progress
 
 
@@ -45,3 +56,156 @@ def test_line_ends_after_an_error(capsys):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert capsys.readouterr().err.endswith("\n")
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_who_wants_to_stop(answer):
+    with Progress(0, 1e-6, lambda: answer) as progress:
+        assert progress("work", 0.1) is answer
+
+
+# ---- callbacks of scikit-learn ----
+
+
+class Record:
+    """A callback that writes down what it is told, and stops after some steps."""
+
+    def __init__(self, stop_after=np.inf):
+        self.begun, self.ended, self.told, self.stop_after = [], [], [], stop_after
+
+    def setup(self, estimator, context):
+        self.told.append("setup")
+
+    def teardown(self, estimator, context):
+        self.told.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None):
+        self.begun.append((context.task_name, X is not None))
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        self.ended.append((context.task_name, fitted_estimator is not None))
+        return self.steps >= self.stop_after
+
+    @property
+    def steps(self):
+        return sum(name == "step" for name, _ in self.ended)
+
+
+def data(n=300):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    return X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+ITERATIVE = pytest.mark.parametrize(
+    ("model", "tasks"),
+    [
+        (KernelRidge(0.01, solver="conjugate_gradient"), ["conjugate gradients"]),
+        (KernelRidge(0.1, tune="loo"), ["search for hyper-parameters"]),
+        (KernelRidgeClassifier(0.01, solver="conjugate_gradient"), ["conjugate gradients"]),
+        (GaussianProcessRegressor(), ["search for hyper-parameters"]),
+        (
+            GaussianProcessRegressor(solver="conjugate_gradient", n_restarts=1, random_state=0),
+            ["search for hyper-parameters", "conjugate gradients"],
+        ),
+        (KernelRidge(0.1), []),
+        (KernelRidge([0.1, 1.0]), []),
+    ],
+    ids=str,
+)
+
+
+@ITERATIVE
+def test_callbacks_follow_a_fit(model, tasks):
+    X, y = data()
+    y = y > 0 if isinstance(model, KernelRidgeClassifier) else y
+    record = Record()
+    seen = clone(model).set_callbacks(record)
+    assert seen.fit(X, y) is seen
+    assert record.told == ["setup", "teardown"]
+    assert [name for name, _ in record.begun if name != "step"] == ["fit", *tasks]
+    assert [name for name, _ in record.ended if name != "step"] == [*tasks, "fit"]
+    assert record.begun[0] == ("fit", True)
+    assert record.ended[-1] == ("fit", True)
+    assert (record.steps > 1) == bool(tasks)
+    if tasks == ["conjugate gradients"]:
+        assert record.steps == seen.n_iter_
+    np.testing.assert_array_equal(seen.predict(X), clone(model).fit(X, y).predict(X))
+    assert record.told == ["setup", "teardown"]  # a clone has no callbacks
+    assert pickle.loads(pickle.dumps(seen)).n_features_in_ == 2
+
+
+def test_callbacks_stop_conjugate_gradients():
+    model = KernelRidge(1e-4, solver="conjugate_gradient", tol=1e-10).set_callbacks(Record(stop_after=3))
+    with pytest.warns(ConvergenceWarning, match="not the tolerance"):
+        model.fit(*data())
+    assert model.n_iter_ == 3
+
+
+def test_callbacks_stop_the_search():
+    X, y = data(60)
+    model = GaussianProcessRegressor().set_callbacks(record := Record(stop_after=2))
+    with pytest.warns(ConvergenceWarning, match="stopped early") as told:
+        model.fit(X, y)
+    assert told[0].filename == __file__
+    assert record.steps == 2
+    assert np.all(np.isfinite(model.predict(X)))
+    KernelRidge(tune="loo").set_callbacks(record := Record(stop_after=2)).fit(X, y)
+    assert record.steps == 2
+
+
+def test_errors_reach_the_user_and_callbacks_end():
+    model = KernelRidge(-1.0).set_callbacks(record := Record())
+    with pytest.raises(ValueError, match="alpha is -1"):
+        model.fit(*data(10))
+    assert record.told == ["setup", "teardown"]
+    assert not hasattr(model, "_callback_fit_ctx")
+
+
+def test_callbacks_of_a_grid_search():
+    """The task of the search is that of the fit inside it."""
+
+    class Everywhere(Record):
+        max_propagation_depth = None
+
+    record = Everywhere()
+    grid = {"alpha": [0.01, 0.1]}
+    GridSearchCV(KernelRidge(solver="conjugate_gradient"), grid, cv=2).set_callbacks(record).fit(*data(100))
+    assert sum(name == "conjugate gradients" for name, _ in record.ended) == 5
+
+
+def test_signature_is_that_of_the_method():
+    assert list(inspect.signature(KernelRidge.fit).parameters) == ["self", "X", "y", "sample_weight"]
+    assert KernelRidge.fit.__doc__.startswith("Fit to inputs X")
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        KernelRidge().fit(np.ones((2, 2)))
+
+
+def test_scikit_learn_without_callbacks(monkeypatch):
+    """The module then has an empty mixin and leaves methods as they are."""
+    real = builtins.__import__
+
+    def without(name, *args, **options):
+        if name == "sklearn.callback":
+            raise ImportError(name)
+        return real(name, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "__import__", without)
+        spec = importlib.util.spec_from_file_location("old_progress", module.__file__)
+        old = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(old)
+    assert old.observed(data) is data
+    assert not hasattr(old.CallbackSupportMixin, "set_callbacks")
+    with old.task(KernelRidge(), "work") as step:
+        assert step() is False
+
+
+def test_progress_bar_of_scikit_learn(capsys):
+    pytest.importorskip("rich")
+    from sklearn.callback import ProgressBar
+
+    KernelRidge(0.01, solver="conjugate_gradient").set_callbacks(ProgressBar()).fit(*data())
+    out = capsys.readouterr().out
+    assert "KernelRidge - fit" in out
+    assert "conjugate gradients" in out

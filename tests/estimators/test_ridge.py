@@ -49,9 +49,8 @@ def uneven(n, seed=9):
 )
 def test_estimator_checks(estimator, check):
     with warnings.catch_warnings():
-        # random data is no Gram matrix, and scikit-learn itself casts NaN
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "invalid value encountered in cast")
+        if estimator.kernel == "precomputed":  # random data is no Gram matrix, and the fit says so
+            warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
 
 
@@ -147,6 +146,7 @@ def test_chosen_alpha_is_that_of_n_fits(weighted, intercept):
     assert model.alpha_ == alphas[best]
     counted = slice(None) if weights is None else weights > 0
     np.testing.assert_allclose(model.loo_predictions_[counted, 0], predictions[best][counted], rtol=1e-8)
+    np.testing.assert_array_equal(model.loo_residuals_, y[:, None] - model.loo_predictions_)
     assert model.gcv_.shape == (6, 1)
     same = KernelRidge(alphas[best], kernel=model.kernel_, fit_intercept=intercept).fit(X, y, weights)
     np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-8)
@@ -478,6 +478,21 @@ def test_plan_for_many_rows():
         KernelRidge([0.1, 1.0], memory=10**9).plan(rows)
 
 
+@pytest.mark.parametrize("factor", [1e-4, 1.0, 1e4])
+def test_plan_for_a_tiny_alpha(monkeypatch, factor):
+    """Tiny means against the size of kernel values and weights, for `plan` as for `fit`."""
+    monkeypatch.setattr("representer.estimators.ridge.DIRECT_UP_TO", 50)
+    monkeypatch.setattr("representer.solvers.choose.DIRECT_UP_TO", 50)
+    X, y = data(120)
+    edge = 1.1920929e-09 * 120 * factor
+    for alpha, solver in ((1.1 * edge, "conjugate_gradient"), (0.9 * edge, "cholesky")):
+        model = KernelRidge(alpha, kernel=factor * Matern(0.5, nu=0.5))
+        assert model.plan(X, y).solver == solver
+        assert fitted(model, X, y)[0].certificate_.solver.lower().replace(" ", "_").startswith(solver)
+        weighted = fitted(clone(model).set_params(alpha=10 * alpha), X, y, np.full(120, 10.0))[0]
+        assert weighted.certificate_.solver.lower().replace(" ", "_").startswith(solver)
+
+
 def test_memory_is_refused_before_work():
     X, y = data()
     with pytest.raises(MemoryError, match="larger memory="):
@@ -576,11 +591,11 @@ MODELS = pytest.mark.parametrize(
 )
 
 
-def fitted(model, X, y):
+def fitted(model, X, y, sample_weight=None):
     """The model, and whether it says that it is not exact; nothing but a ConvergenceWarning may be told."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = clone(model).fit(X, y)
+        model = clone(model).fit(X, y, sample_weight)
     assert {one.category for one in told} <= {ConvergenceWarning}
     assert np.all(np.isfinite(model.predict(X)))
     return model, bool(told)

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+from representer.gram import Gram
 from representer.kernels import RBF, Chi2, Constant, Linear, Matern, On, Precomputed, Sigmoid, Spectrum, Subset
 from representer.testing import check_kernel
 
@@ -147,3 +148,40 @@ def test_not_a_table():
 def test_constant_beside_columns():
     X = np.ones((2, 3))
     assert not (On(RBF(), [0]) + Constant()).input_gradient(X, X, np.ones((2, 2))).any()
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        On(RBF(0.7), ["a", "b"]),
+        On(RBF(0.7), ["a"]),
+        On(RBF(0.7), ["a"]) * On(Linear(), ["b"]) + On(Spectrum(1), "word"),
+    ],
+    ids=repr,
+)
+def test_frames_of_two_precisions_meet_in_the_more_precise(library, kernel, rng):
+    def frame(values, dtype):
+        columns = {"a": values[:, 0].astype(dtype), "b": values[:, 1].astype(dtype)}
+        return library.DataFrame(columns | {"word": list("abca")[: len(values)]})
+
+    X, Y = rng.normal(size=(4, 2)), rng.normal(size=(3, 2)).astype(np.float32)
+    wide, single = frame(X, np.float64), frame(Y, np.float32)
+    exact = kernel(wide, frame(Y, np.float64))
+    assert kernel(wide, single).dtype == kernel(single, wide).dtype == np.float64
+    np.testing.assert_allclose(kernel(wide, single), exact, rtol=1e-13)
+    np.testing.assert_allclose(kernel(single, wide), exact.T, rtol=1e-13)
+    np.testing.assert_allclose(Gram(kernel, wide, single) @ np.ones(3), exact.sum(axis=1), rtol=1e-13)
+    assert str(single["a"].dtype).lower() == "float32"  # the caller's frame is left alone
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_frames_of_one_precision_keep_it(library, rng):
+    X = rng.normal(size=(4, 2)).astype(np.float32)
+    frame = library.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    mixed = library.DataFrame({"a": X[:, 0], "b": X[:, 1].astype(np.float64)})
+    assert On(RBF(0.7), ["a", "b"])(frame, frame).dtype == RBF(0.7)(frame, frame).dtype == np.float32
+    assert RBF(0.7)(frame, X).dtype == np.float32
+    assert On(RBF(0.7), ["a"])(mixed, mixed).dtype == On(RBF(0.7), ["a"])(mixed).dtype == np.float32
+    assert On(RBF(0.7), ["a"])(mixed, frame).dtype == np.float64
+    assert RBF(0.7)(frame, X.astype(np.float64)).dtype == RBF(0.7)(X.astype(np.float64), frame).dtype == np.float64

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from ridge_cases import CASES, problem, residual, solution
 
-from representer.kernels import RBF, Linear, Matern, Spectrum
+from representer.kernels import RBF, Linear, Matern, Precomputed, Spectrum
 from representer.problem import RidgeProblem
 from representer.solvers import cholesky
 
 MIXED, DOUBLE, EIGEN = "float32 factor, float64 residuals", "float64", "eigenvectors, float64"
+RAISED = "float64 factor with the ridge raised above rounding"
 
 
 def solve(p, tol=1e-10):
@@ -70,6 +71,41 @@ def test_ridge_too_small_for_float64(alpha, mixed):
     assert result.certificate.precision == EIGEN
     assert not result.certificate.converged
     assert result.certificate.residual == pytest.approx(residual(p, result), rel=0.5)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Matrices too large for eigenvectors."""
+    monkeypatch.setattr(cholesky, "EIGENVECTORS_UP_TO", 10)
+    monkeypatch.setattr(cholesky, "_least_coefficients", None)
+
+
+def test_singular_and_large(large):
+    """Duplicates have a singular matrix; a ridge raised to rounding gives the same function."""
+    X, y = np.repeat(np.linspace(0.0, 3.0, 20), 3)[:, None], np.repeat(np.sin(np.arange(20.0)), 3)
+    result = solve(singular(X, y), tol=1e-6)
+    assert result.certificate.precision == RAISED
+    assert result.certificate.converged
+    np.testing.assert_allclose(Matern(1.0)(X) @ result.coef[:, 0], y, atol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("alpha", [1e-9, 1e-12, 1e-17])
+def test_singular_and_large_without_exact_answer(alpha, weighted, large):
+    p = problem(weighted, alpha=[alpha], kernel=RBF(3.0), n=80)
+    result = solve(p, tol=1e-14)
+    assert result.certificate.precision == (RAISED if alpha < 1e-15 else DOUBLE)
+    assert not result.certificate.converged
+    assert np.all(np.isfinite(result.coef))
+    assert result.certificate.residual < 1.0
+    assert result.certificate.residual == pytest.approx(residual(p, result), rel=0.5)
+
+
+def test_indefinite_and_large(large, rng):
+    p = RidgeProblem(Precomputed(), rng.normal(size=(80, 80)), rng.normal(size=(80, 1)), np.array([0.1]))
+    p.X = p.X + p.X.T
+    with pytest.raises(np.linalg.LinAlgError, match=r"of 80 rows plus alpha = 0\.1 is not positive definite; use a"):
+        solve(p)
 
 
 def test_one_tiny_ridge_of_several(mixed):

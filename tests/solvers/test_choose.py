@@ -33,6 +33,22 @@ def test_ladder(n, alpha, path, solver, chosen, reason):
     assert (plan.solver, plan.reason) == (chosen, reason)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 50.0])
+def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
+    n, eps = 20_000, 1.1920929e-07
+
+    def plan(alpha, memory=2 * 8 * n**2, **options):
+        return choose_ridge(n, np.array([[1e3, alpha]]), path=False, memory=memory, scale=scale, **options)
+
+    edge = eps * n * scale / 100
+    assert plan(1.01 * edge).solver == "conjugate_gradient"
+    direct = plan(0.99 * edge)
+    assert (direct.solver, direct.reason) == ("cholesky", "alpha is tiny against the kernel's scale")
+    assert direct.bytes == 8 * n**2
+    assert plan(0.99 * edge, memory=2 * 8 * n**2 - 1).solver == "conjugate_gradient"
+    assert plan(0.99 * edge, solver="conjugate_gradient").reason.startswith("it was asked for")
+
+
 @pytest.mark.parametrize(
     ("n", "path", "solver", "size"),
     [

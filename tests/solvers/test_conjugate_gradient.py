@@ -75,6 +75,17 @@ def test_hopeless_problem_is_told(alpha):
     assert result.certificate.residual == pytest.approx(residual(p, result), rel=0.05)
 
 
+def test_stops_where_residuals_do_not_fall(rng):
+    """Ten columns leave thousands of eigenvalues between 1e-12 and 1, far more than there are iterations."""
+    X = rng.uniform(size=(1500, 10))
+    p = RidgeProblem(RBF(1.0), X, rng.normal(size=(1500, 1)), np.array([1e-12]))
+    result = solve(p, 1e-6)
+    assert not result.certificate.converged
+    assert result.certificate.iterations == 100 + 250
+    assert 0.5 < result.certificate.residual <= 1.0
+    assert result.certificate.residual == pytest.approx(residual(p, result), rel=1e-6)
+
+
 def test_stays_in_float32_for_a_fair_ridge():
     result = solve(problem(n=300), 1e-10)
     assert result.certificate.precision == "float32 products, float64 residuals"

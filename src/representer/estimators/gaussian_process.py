@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from representer.estimators import search
 from representer.estimators.hyperparameters import LogParameters
 from representer.estimators.inputs import check_inputs, check_lengths, evenly, is_precomputed, take, to_kernel
+from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
 from representer.estimators.search import Search
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.functions import Function, concatenate
@@ -32,12 +33,13 @@ TUNING_ROWS = 2000
 """Inputs on which hyper-parameters are found beyond that."""
 
 
-class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class GaussianProcessRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""y = f(x) + noise with f ~ GP(0, k).
 
     The posterior of f has the mean k(x, X) A^(-1) y and the covariance k(x, x') - k(x, X) A^(-1) k(X, x'), A = K +
     noise I. Hyper-parameters of the kernel and the noise maximise the marginal likelihood, or the leave-one-out
     probability, by L-BFGS with exact gradients. The posterior mean is the kernel ridge solution with alpha = noise.
+    Callbacks of scikit-learn such as ``ProgressBar`` follow the iterations: ``set_callbacks``.
 
     Parameters
     ----------
@@ -139,6 +141,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     search_: Search
 
+    @observed
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
         if y is None:
@@ -230,12 +233,13 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return kernel, float(noise[0])
         rng = check_random_state(self.random_state)
         starts = search.starts(negative, names, start, bounds, variance, self.n_restarts, rng)
-        self.search_ = search.minimum(negative, names, starts, bounds)
+        with task(self, "search for hyper-parameters") as step:
+            self.search_ = search.minimum(negative, names, starts, bounds, step)
         if not self.search_.success:
             warnings.warn(
                 f"The search for hyper-parameters stopped early ({self.search_.message}); report() says what to try.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         theta = self.search_.theta
         found = float(np.exp(theta[-1])) if estimate else given
@@ -281,7 +285,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 self.kernel_, X, noise, tol=self.tol, memory=memory, threads=self.threads
             )
             self._factor, self._inputs = None, self._posterior.problem.exact
-            result = self._posterior.solve(Y)
+            with task(self, "conjugate gradients") as step:
+                result = self._posterior.solve(Y, progress=Progress(0, self.tol, step))
             a, self.certificate_ = result.coef, result.certificate
             determinant, error = self._posterior.log_determinant()
         n, targets = Y.shape
@@ -296,7 +301,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 "tolerance "
                 f"{self.tol:.2g}; use more noise, solver='cholesky' if n x n fits the memory, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         coef, constant = a * self._scale, self._mean
         self.dual_coef_ = coef[:, 0] if self._single_output else coef

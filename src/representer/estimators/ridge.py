@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
@@ -22,21 +22,22 @@ from representer.estimators.inputs import (
     take,
     to_kernel,
 )
-from representer.estimators.progress import Progress
-from representer.estimators.search import IMPOSSIBLE
+from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
+from representer.estimators.search import IMPOSSIBLE, lbfgs
 from representer.functions import Function
 from representer.gram import machine_memory
 from representer.kernels import checks
+from representer.kernels.base import Kernel
 from representer.problem import Certificate, Result, RidgeProblem
 from representer.solvers import cholesky, conjugate_gradient
-from representer.solvers.choose import Plan, choose_ridge, iterative_memory
+from representer.solvers.choose import DIRECT_UP_TO, Plan, choose_ridge, iterative_memory
 from representer.solvers.leave_one_out import loo_error
 from representer.solvers.spectral import Decomposition
 
 TUNING_ROWS = 2000
 
 
-class _Ridge(BaseEstimator):
+class _Ridge(CallbackSupportMixin, BaseEstimator):
     """What regression and classification share: kernel, solver, alpha by leave-one-out, certificate."""
 
     _given_targets = True  # whether the user knows of several targets, to whom scikit-learn would give one alpha each
@@ -87,12 +88,12 @@ class _Ridge(BaseEstimator):
         path = path and self.tune is None
         weights = check_weights(sample_weight, X)
         kernel = to_kernel(self.kernel).fitted_to(X, weights)
-        plan = self._plan(len(targets), alphas, path)
+        plan = self._plan(kernel, X, alphas, path, weights)
         problem = RidgeProblem(kernel, X, targets, alphas[0], weights, self.fit_intercept, self.threads)
         if self.tune is not None:
             problem = self._tuned(problem)
             alphas, path = problem.alpha[None], False
-            plan = self._plan(len(targets), alphas, path)
+            plan = self._plan(problem.kernel, X, alphas, path, weights)
         self._keep(problem, self._along_path(problem, alphas, plan) if path else self._solve(problem, plan))
 
     def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
@@ -124,7 +125,7 @@ class _Ridge(BaseEstimator):
             )
         return alphas, len(alphas) > 1 or alpha.ndim == 1
 
-    def _plan(self, n: int, alphas: np.ndarray, path: bool) -> Plan:
+    def _plan(self, kernel: Kernel, X: Any, alphas: np.ndarray, path: bool, weights: Any = None) -> Plan:
         if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
             raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
         if self.tune not in (None, "loo"):
@@ -135,13 +136,20 @@ class _Ridge(BaseEstimator):
             if getattr(self, name) is not None:
                 checks.whole(getattr(self, name), name)
         memory = machine_memory() if self.memory is None else self.memory
-        return choose_ridge(n, alphas, path=path, memory=memory, solver=self.solver)
+        n, scale = checks.number_of(X), 1.0
+        if n > DIRECT_UP_TO:
+            diagonal = kernel.fitted_to(X, weights).diag(X)
+            scale = float(np.mean(diagonal if weights is None else weights * diagonal))
+        return choose_ridge(n, alphas, path=path, memory=memory, scale=scale, solver=self.solver)
 
     def _solve(self, problem: RidgeProblem, plan: Plan) -> Result:
         if plan.solver == "cholesky":
             return cholesky.solve(problem, tol=self.tol, reason=plan.reason)
         memory = iterative_memory(machine_memory() if self.memory is None else self.memory)
-        with Progress(self.verbose, self.tol) as progress:
+        with (
+            task(self, "conjugate gradients", self.max_iter) as step,
+            Progress(self.verbose, self.tol, step) as progress,
+        ):
             return conjugate_gradient.solve(
                 problem,
                 tol=self.tol,
@@ -165,6 +173,7 @@ class _Ridge(BaseEstimator):
             joint = self.loo_scores_.mean(axis=1)
             best, problem.alpha = np.full(alphas.shape[1], joint.argmax()), alphas[joint.argmax()]
         self.loo_predictions_ = path.predictions[best, :, np.arange(alphas.shape[1])].T
+        self.loo_residuals_ = problem.targets - self.loo_predictions_
         self.loo_scores_ = self.loo_scores_ if per_target else self.loo_scores_.mean(axis=1)
         coef, intercept = problem.finish(decomposition.solve(problem.ridges))
         relative, bound = problem.residuals(coef, intercept)
@@ -217,7 +226,8 @@ class _Ridge(BaseEstimator):
 
         ranges = zip(start[:-1], parameters.names, strict=True)
         bounds = [(v - 7.0, min(v + 7.0, largest(name))) for v, name in ranges] + [(np.log(1e-10), np.log(1e6))]
-        best = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
+        with task(self, "search for hyper-parameters", 100) as step:
+            best = lbfgs(objective, start, bounds, step, maxiter=100)
         if best.fun >= IMPOSSIBLE:  # nothing to learn from, such as constant targets or a single row
             self.loo_error_ = 0.0
             return problem
@@ -247,13 +257,13 @@ class _Ridge(BaseEstimator):
                 "memory, or "
                 "a larger tol or max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
         alphas, path = self._alphas(self._count_targets(y))
-        return self._plan(checks.number_of(X), alphas, path and self.tune is None)
+        return self._plan(to_kernel(self.kernel), X, alphas, path and self.tune is None)
 
     def _count_targets(self, y: Any) -> int:
         return 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1]
@@ -300,7 +310,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
     random_state : int or Generator
         Seed of the preconditioner.
     verbose : int
-        1 shows progress on long fits.
+        1 shows progress on long fits; so does ``set_callbacks(sklearn.callback.ProgressBar())``.
 
     Attributes
     ----------
@@ -317,6 +327,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
         With a path: minus the mean squared leave-one-out error for each alpha.
     loo_predictions_ : array of shape (n, n_targets)
         With a path: the prediction of each y_i by the fit without it, at the chosen alpha.
+    loo_residuals_ : array of shape (n, n_targets)
+        With a path: y_i less that prediction.
     gcv_ : array of shape (n_alphas, n_targets)
         With a path: generalised cross-validation.
 
@@ -332,6 +344,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
     True
     """
 
+    @observed
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
         if y is None:
@@ -365,13 +378,15 @@ class KernelRidgeClassifier(ClassifierMixin, _Ridge):
 
     _given_targets = False
 
+    @observed
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
         """Fit to inputs X and labels y."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-        check_classification_targets(y)
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
         check_lengths(X, y)
         self.classes_, label = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from representer.estimators.hyperparameters import largest
+from representer.estimators.progress import Step
 
 IMPOSSIBLE = 1e100
 """Objective of hyper-parameters without a value; finite, so that a line search can step back."""
@@ -122,9 +123,21 @@ def starts(
     return [first] + [rng.uniform(*bounds.T) for _ in range(n_restarts)]
 
 
-def minimum(objective: Objective, names: list[str], at: list[np.ndarray], bounds: np.ndarray) -> Search:
+def lbfgs(objective: Objective, start: np.ndarray, bounds: Any, step: Step = lambda: False, **options: Any) -> Any:
+    """A minimum by L-BFGS within bounds; ``step`` is called after each iteration and may stop it."""
+
+    def after(_: np.ndarray) -> None:
+        if step():
+            raise StopIteration
+
+    return minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=after, options=options)
+
+
+def minimum(
+    objective: Objective, names: list[str], at: list[np.ndarray], bounds: np.ndarray, step: Step = lambda: False
+) -> Search:
     """The lowest of the minima that L-BFGS finds from each start; the record has the negative objectives."""
-    runs = [minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in at]
+    runs = [lbfgs(objective, start, bounds, step) for start in at]
     best = min(runs, key=lambda run: run.fun)
     if best.fun >= IMPOSSIBLE:
         raise np.linalg.LinAlgError(

@@ -116,7 +116,7 @@ class Kernel(Parameters):
     # ---- shared by kernels, Gram and Function ----
 
     def prepare_pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """X and Y prepared for each other, arrays in the more precise of their two dtypes, anything else in Y's."""
+        """X and Y prepared for each other, in the more precise of their two dtypes."""
         X, Y = same_precision(X, Y)
         B = self.prepare(Y)
         return self.prepare(X, like=B), B
@@ -205,11 +205,27 @@ class OfOneNumber(Kernel):
 
 
 def same_precision(X: Any, Y: Any) -> tuple[Any, Any]:
-    """X and Y, a float32 one of them as float64 if the other one is not float32."""
-    single = [getattr(Z, "dtype", None) == np.float32 for Z in (X, Y)]
-    if all(single) or not any(single):
-        return X, Y
-    return (X.astype(np.float64), Y) if single[0] else (X, Y.astype(np.float64))
+    """X and Y, float32 numbers in them as float64 if the other one is not float32 there, too."""
+    return (X, Y) if _is_single(X) == _is_single(Y) else (_widened(X), _widened(Y))
+
+
+def _is_single(X: Any) -> Any:
+    """Whether X is float32: true, false, or one answer for each column of a data frame with both."""
+    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
+        return getattr(X, "dtype", None) == np.float32
+    each = tuple(str(dtype).lower() == "float32" for dtype in X.dtypes)
+    return each[0] if len(set(each)) == 1 else each
+
+
+def _widened(X: Any) -> Any:
+    """X with float64 instead of float32."""
+    if not np.any(_is_single(X)):
+        return X
+    if not hasattr(X, "columns"):
+        return X.astype(np.float64)
+    names = [name for name, dtype in zip(X.columns, X.dtypes, strict=True) if str(dtype).lower() == "float32"]
+    # pandas says astype and polars says cast, and both take float for float64
+    return (X.astype if hasattr(X, "astype") else X.cast)(dict.fromkeys(names, float))
 
 
 def _weights(W: Any, n: int, m: int) -> np.ndarray:

@@ -10,6 +10,8 @@ from representer.solvers.working_set import FLAT_UP_TO, SET_SIZE
 
 DIRECT_UP_TO = 6000
 """Rows up to which a Cholesky factorisation is faster than conjugate gradients; measured by benchmarks/ridge."""
+TINY = 0.01 * float(np.finfo(np.float32).eps)
+"""alpha / trace(K) below which conjugate gradients need float64 products and hundreds of iterations."""
 
 
 def iterative_memory(memory: int) -> int:
@@ -38,7 +40,9 @@ class Plan:
         )
 
 
-def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver: str = "auto") -> Plan:
+def choose_ridge(
+    n: int, alphas: np.ndarray, *, path: bool, memory: int, scale: float = 1.0, solver: str = "auto"
+) -> Plan:
     """The solver for a ridge problem with n rows and the given alphas (one for each target, or a path to choose from).
 
     =====================  ==========================================  ==========================================
@@ -46,9 +50,15 @@ def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver:
     =====================  ==========================================  ==========================================
     eigendecomposition     alpha is chosen from several                3 n^2 doubles, 10 n^3 operations
     Cholesky               n <= 6,000, or alpha = 0                    n^2 floats, n^3 / 3 operations
+    Cholesky               alpha < eps trace(K) / 100 and n^2 doubles  n^2 doubles, n^3 / 3 operations
+                           take less than half of the memory
     conjugate gradients    otherwise                                   rank x n floats, some dozens of products
     =====================  ==========================================  ==========================================
+
+    eps = 1.2e-7 is the rounding of float32 and trace(K) = n ``scale``, the mean of w_i k(x_i, x_i). Products in float32
+    have errors of eps |K| <= eps trace(K), and a ridge that is much smaller drowns in them.
     """
+    tiny = alphas.min() < TINY * n * scale and 8 * n * n <= memory // 2
     if path:
         plan = Plan("eigendecomposition", "alpha is chosen from several by leave-one-out", 24 * n * n, n * (n + 1) // 2)
     elif solver == "conjugate_gradient" and alphas.min() == 0:
@@ -56,6 +66,8 @@ def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver:
     elif solver == "cholesky" or (solver == "auto" and (n <= DIRECT_UP_TO or alphas.min() == 0)):
         why = "it was asked for" if solver != "auto" else "n is small" if n <= DIRECT_UP_TO else "alpha is 0"
         plan = Plan("cholesky", why, (4 if n >= 1500 else 8) * n * n, n * (n + 1) // 2 * 4)
+    elif solver == "auto" and tiny:
+        plan = Plan("cholesky", "alpha is tiny against the kernel's scale", 8 * n * n, n * (n + 1) // 2 * 4)
     else:
         stored = stores_matrix(n, iterative_memory(memory))
         why = "it was asked for" if solver != "auto" else "n is large"

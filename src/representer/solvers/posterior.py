@@ -57,13 +57,18 @@ class IterativePosterior:
         self.tol, self.memory, self.random_state = tol, memory, random_state
         self.low_rank: LowRank = conjugate_gradient.approximate(self.problem, memory // 4, random_state)
 
-    def solve(self, Y: np.ndarray, reason: str = "n is beyond the direct range") -> Result:
+    def solve(
+        self,
+        Y: np.ndarray,
+        reason: str = "n is beyond the direct range",
+        progress: conjugate_gradient.Progress | None = None,
+    ) -> Result:
         """A^(-1) Y as the coefficients of the result."""
         problem = replace(self.problem, targets=Y, alpha=np.full(Y.shape[1], self.alpha))
         # what was prepared once serves all right sides
         problem.__dict__.update({name: getattr(self.problem, name) for name in ("exact", "fast", "root")})
         return conjugate_gradient.solve(
-            problem, tol=self.tol, reason=reason, memory=self.memory, low_rank=self.low_rank
+            problem, tol=self.tol, reason=reason, memory=self.memory, low_rank=self.low_rank, progress=progress
         )
 
     def explained(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,6 @@
+"""Pictures of fitted estimators: displays that compute first and draw later, with matplotlib."""
+
+from representer.plotting.gaussian_process import GaussianProcessDisplay
+from representer.plotting.leave_one_out import LeaveOneOutDisplay
+
+__all__ = ["GaussianProcessDisplay", "LeaveOneOutDisplay"]

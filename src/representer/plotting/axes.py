@@ -1,0 +1,29 @@
+"""Where displays draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def panels(ax: Any, count: int = 1) -> np.ndarray:
+    """So many matplotlib axes as an array: those that were given, or those of a new figure."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Pictures need matplotlib; install it with: pip install 'representer[plot]'") from error
+    if ax is None:
+        _, ax = plt.subplots(1, count, figsize=(6.4 * count, 4.8), layout="constrained")
+    given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+    if len(given) != count:
+        raise ValueError(f"ax has {len(given)} axes; this display draws into {count}.")
+    return given
+
+
+def log_scale(values: np.ndarray) -> dict[str, Any]:
+    """Options of ``ax.set_xscale``: logarithmic, and linear below the smallest positive value if some are 0."""
+    positive = values[values > 0]
+    if len(positive) == values.size:
+        return {"value": "log"}
+    return {"value": "symlog", "linthresh": positive.min()} if len(positive) else {"value": "linear"}
