@@ -29,9 +29,9 @@ from representer.gram import machine_memory
 from representer.kernels import checks
 from representer.problem import Certificate, Result, RidgeProblem
 from representer.solvers import cholesky, conjugate_gradient
+from representer.solvers.band import decompose
 from representer.solvers.choose import Plan, choose_ridge, iterative_memory
 from representer.solvers.leave_one_out import loo_error
-from representer.solvers.spectral import Decomposition
 
 TUNING_ROWS = 2000
 
@@ -154,8 +154,7 @@ class _Ridge(BaseEstimator):
 
     def _along_path(self, problem: RidgeProblem, alphas: np.ndarray, plan: Plan) -> Result:
         """Choose alpha by leave-one-out from one decomposition, and solve with it."""
-        decomposition = Decomposition(problem)
-        path = decomposition.path(alphas)
+        decomposition, path = decompose(problem, alphas, banded=plan.solver == "band_reduction")
         self.loo_scores_, self.gcv_ = self._scores(path.predictions, problem), path.gcv
         per_target = self.alpha_per_target
         if per_target:
@@ -170,7 +169,7 @@ class _Ridge(BaseEstimator):
         relative, bound = problem.residuals(coef, intercept)
         n = problem.n
         certificate = Certificate(
-            solver="eigendecomposition",
+            solver=decomposition.name,
             reason=plan.reason,
             converged=bool(relative.max() <= self.tol),
             residual=float(relative.max()),
@@ -275,7 +274,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
     Parameters
     ----------
     alpha : float or array
-        Strength of the regulariser. A list is a path: exact leave-one-out chooses from it, from one eigendecomposition.
+        Strength of the regulariser. A list is a path: exact leave-one-out chooses from it, from one decomposition.
         An array of shape (n_alphas, n_targets) has one column for each target; shape (1, n_targets) fixes one alpha
         each.
     kernel : Kernel or str

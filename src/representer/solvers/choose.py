@@ -9,6 +9,11 @@ import numpy as np
 DIRECT_UP_TO = 6000
 """Rows up to which a Cholesky factorisation is faster than conjugate gradients; measured by benchmarks/ridge."""
 
+BAND_FROM = 2000
+"""Rows from which a band reduction is faster than an eigendecomposition; measured by benchmarks/ridge."""
+ROWS_FOR_EACH_ALPHA = 40
+"""Rows for each alpha of a path that a band reduction needs, because every alpha costs it more."""
+
 
 def iterative_memory(memory: int) -> int:
     """The part of the memory that conjugate gradients may use."""
@@ -42,13 +47,18 @@ def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver:
     =====================  ==========================================  ==========================================
     solver                 when                                        takes
     =====================  ==========================================  ==========================================
-    eigendecomposition     alpha is chosen from several                3 n^2 doubles, 10 n^3 operations
+    band reduction         alpha is chosen from several, n >= 2,000    3 n^2 doubles, 8/3 n^3 + 64 n^2 operations
+                           and 40 rows or more for each                for each alpha
+    eigendecomposition     alpha is chosen from several, otherwise     3 n^2 doubles, 10 n^3 operations
     Cholesky               n <= 6,000, or alpha = 0                    n^2 floats, n^3 / 3 operations
     conjugate gradients    otherwise                                   rank x n floats, some dozens of products
     =====================  ==========================================  ==========================================
     """
     if path:
-        plan = Plan("eigendecomposition", "alpha is chosen from several by leave-one-out", 24 * n * n, n * (n + 1) // 2)
+        different = np.unique(alphas, axis=1).size  # targets with the same path share it
+        banded = n >= max(BAND_FROM, ROWS_FOR_EACH_ALPHA * different) and alphas.min() > 0
+        name = "band_reduction" if banded else "eigendecomposition"
+        plan = Plan(name, "alpha is chosen from several by leave-one-out", 24 * n * n, n * (n + 1) // 2)
     elif solver == "conjugate_gradient" and alphas.min() == 0:
         raise ValueError("Conjugate gradients need a positive alpha; use solver='cholesky' for alpha = 0.")
     elif solver == "cholesky" or (solver == "auto" and (n <= DIRECT_UP_TO or alphas.min() == 0)):
