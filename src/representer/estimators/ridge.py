@@ -167,10 +167,12 @@ class _Ridge(BaseEstimator):
         self.loo_scores_ = self.loo_scores_ if per_target else self.loo_scores_.mean(axis=1)
         coef, intercept = problem.finish(decomposition.solve(problem.ridges))
         relative, bound = problem.residuals(coef, intercept)
-        n = problem.n
+        n, reason = problem.n, plan.reason
+        if plan.solver == "band_reduction" and decomposition.name != "band reduction":
+            reason += ", and an alpha is zero to rounding or K is not definite, which rules out a band reduction"
         certificate = Certificate(
             solver=decomposition.name,
-            reason=plan.reason,
+            reason=reason,
             converged=bool(relative.max() <= self.tol),
             residual=float(relative.max()),
             tolerance=self.tol,

@@ -34,7 +34,8 @@ class Decomposition:
     def __init__(self, problem: RidgeProblem):
         started = perf_counter()
         self.problem = problem
-        self.values, self.U = eigh(weighted_matrix(problem), overwrite_a=True, check_finite=False, driver="evd")
+        A = weighted_matrix(problem).T  # the same matrix in the order that LAPACK takes without a copy
+        self.values, self.U = eigh(A, overwrite_a=True, check_finite=False, driver="evd")
         np.maximum(self.values, 0.0, out=self.values)
         self.inside = self.U.T @ problem.right_sides
         self.seconds = perf_counter() - started
