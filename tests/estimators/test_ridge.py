@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import KernelRidge, KernelRidgeClassifier
 from representer.kernels import RBF, Callable, Chi2, Jaccard, Laplacian, Linear, Matern, On, Polynomial, Spectrum
+from representer.solvers import choose
 
 WITH = pytest.mark.parametrize(("weighted", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
 
@@ -468,6 +469,55 @@ def test_plan_is_what_fit_does(model, solver):
     assert certificate.reason == plan.reason
     if solver != "conjugate_gradient":
         assert certificate.bytes == plan.bytes
+
+
+@pytest.fixture
+def early_bands(monkeypatch):
+    """Band reductions at any number of rows."""
+    monkeypatch.setattr(choose, "BAND_FROM", 1)
+    monkeypatch.setattr(choose, "ROWS_FOR_EACH_ALPHA", 1)
+
+
+@pytest.mark.parametrize("Model", [KernelRidge, KernelRidgeClassifier])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_band_reduction_and_eigendecomposition_agree(Model, intercept, dtype, request):
+    X, y = data(90)
+    X, y = X.astype(dtype), y if Model is KernelRidge else y > 0
+    weights, model = (
+        np.arange(90) % 3,
+        Model(np.logspace(-3, 2, 6), kernel=RBF(1.0) + Linear(), fit_intercept=intercept),
+    )
+    expected = clone(model).fit(X, y, sample_weight=weights)
+    request.getfixturevalue("early_bands")
+    found = model.fit(X, y, sample_weight=weights)
+    assert expected.certificate_.solver == "eigendecomposition"
+    assert found.certificate_.solver == "band reduction"
+    assert found.plan(X, y).solver == "band_reduction"
+    assert found.certificate_.converged
+    assert found.alpha_ == expected.alpha_
+    np.testing.assert_allclose(found.loo_scores_, expected.loo_scores_, rtol=1e-9)
+    np.testing.assert_allclose(found.loo_predictions_, expected.loo_predictions_, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(found.gcv_, expected.gcv_, rtol=1e-9)
+    np.testing.assert_allclose(found.dual_coef_, expected.dual_coef_, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "X", [np.ones((40, 2)), np.repeat(np.eye(4), 10, axis=0), np.zeros((40, 1))], ids=["one", "four", "zero"]
+)
+def test_band_reduction_of_few_different_inputs(X, early_bands, rng):
+    """A Gram matrix of rank one, four or zero: right where alpha is not tiny, and an eigendecomposition where it is."""
+    y = rng.normal(size=40)
+    for alphas, solver in [([1e-6, 1.0], "band reduction"), ([1e-16, 1.0], "eigendecomposition")]:
+        model = KernelRidge(alphas, kernel="linear").fit(X, y)
+        if np.any(X):
+            assert model.certificate_.solver == solver
+            assert ("zero to rounding" in model.certificate_.reason) == (solver == "eigendecomposition")
+        assert np.all(np.isfinite(model.loo_scores_))
+        assert np.all(np.isfinite(model.gcv_))
+    expected = [leave_one_out(X @ X.T, y, a) for a in [1e-3, 1.0]]
+    scores = KernelRidge([1e-3, 1.0], kernel="linear").fit(X, y).loo_scores_
+    np.testing.assert_allclose(scores, [-np.mean((p - y) ** 2) for p in expected], rtol=1e-8)
 
 
 def test_plan_for_many_rows():

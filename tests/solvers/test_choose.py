@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from representer.solvers.choose import DIRECT_UP_TO, Plan, choose_ridge
+from representer.solvers.choose import BAND_FROM, DIRECT_UP_TO, ROWS_FOR_EACH_ALPHA, Plan, choose_ridge
 
 ONE = np.array([[1.0]])
 PLENTY = 10**15
@@ -25,7 +25,9 @@ PLENTY = 10**15
             "it was asked for, with a float32 matrix in memory",
         ),
         (100, 1.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
-        (10**5, 1.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
+        (BAND_FROM - 1, 1.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
+        (BAND_FROM, 1.0, True, "auto", "band_reduction", "alpha is chosen from several by leave-one-out"),
+        (10**5, 0.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
     ],
 )
 def test_ladder(n, alpha, path, solver, chosen, reason):
@@ -49,12 +51,22 @@ def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
     assert plan(0.99 * edge, solver="conjugate_gradient").reason.startswith("it was asked for")
 
 
+@pytest.mark.parametrize(("targets", "distinct"), [(1, 1), (3, 1), (3, 3)])
+def test_many_alphas_are_for_the_eigendecomposition(targets, distinct):
+    """Counted over all targets, where they differ."""
+    alphas = np.outer(np.arange(1.0, 101.0), np.where(np.arange(targets) < distinct, np.arange(targets) + 1.0, 1.0))
+    n = ROWS_FOR_EACH_ALPHA * 100 * distinct
+    assert choose_ridge(n, alphas, path=True, memory=PLENTY).solver == "band_reduction"
+    assert choose_ridge(n - 1, alphas, path=True, memory=PLENTY).solver == "eigendecomposition"
+
+
 @pytest.mark.parametrize(
     ("n", "path", "solver", "size"),
     [
         (1000, False, "auto", 8 * 1000**2),
         (2000, False, "auto", 4 * 2000**2),
         (1000, True, "auto", 24 * 1000**2),
+        (5000, True, "auto", 24 * 5000**2),
     ],
 )
 def test_memory_is_told_and_kept(n, path, solver, size):

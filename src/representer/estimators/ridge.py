@@ -30,9 +30,9 @@ from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.problem import Certificate, Result, RidgeProblem
 from representer.solvers import cholesky, conjugate_gradient
+from representer.solvers.band import decompose
 from representer.solvers.choose import DIRECT_UP_TO, Plan, choose_ridge, iterative_memory
 from representer.solvers.leave_one_out import loo_error
-from representer.solvers.spectral import Decomposition
 
 TUNING_ROWS = 2000
 
@@ -162,8 +162,7 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
 
     def _along_path(self, problem: RidgeProblem, alphas: np.ndarray, plan: Plan) -> Result:
         """Choose alpha by leave-one-out from one decomposition, and solve with it."""
-        decomposition = Decomposition(problem)
-        path = decomposition.path(alphas)
+        decomposition, path = decompose(problem, alphas, banded=plan.solver == "band_reduction")
         self.loo_scores_, self.gcv_ = self._scores(path.predictions, problem), path.gcv
         per_target = self.alpha_per_target
         if per_target:
@@ -177,10 +176,12 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
         self.loo_scores_ = self.loo_scores_ if per_target else self.loo_scores_.mean(axis=1)
         coef, intercept = problem.finish(decomposition.solve(problem.ridges))
         relative, bound = problem.residuals(coef, intercept)
-        n = problem.n
+        n, reason = problem.n, plan.reason
+        if plan.solver == "band_reduction" and decomposition.name != "band reduction":
+            reason += ", and an alpha is zero to rounding or K is not definite, which rules out a band reduction"
         certificate = Certificate(
-            solver="eigendecomposition",
-            reason=plan.reason,
+            solver=decomposition.name,
+            reason=reason,
             converged=bool(relative.max() <= self.tol),
             residual=float(relative.max()),
             tolerance=self.tol,
@@ -285,7 +286,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
     Parameters
     ----------
     alpha : float or array
-        Strength of the regulariser. A list is a path: exact leave-one-out chooses from it, from one eigendecomposition.
+        Strength of the regulariser. A list is a path: exact leave-one-out chooses from it, from one decomposition.
         An array of shape (n_alphas, n_targets) has one column for each target; shape (1, n_targets) fixes one alpha
         each.
     kernel : Kernel or str

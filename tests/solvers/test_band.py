@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+from ridge_cases import CASES, leave_one_out, problem, solution
+
+from representer.kernels import RBF, Linear, Precomputed
+from representer.problem import RidgeProblem
+from representer.solvers import band
+from representer.solvers.band import WIDTH, BandReduction, decompose, orthogonal, reduce
+from representer.solvers.spectral import Decomposition
+
+WITH = pytest.mark.parametrize(("weighted", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
+SIZES = pytest.mark.parametrize("n", [1, 2, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH, 2 * WIDTH + 1, 151])
+"""One panel and less, panels that end with the matrix or do not, and several tiles."""
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """So that small matrices have several."""
+    monkeypatch.setattr(band, "TILE", 40)
+    monkeypatch.setattr(band, "GROUP", 64)
+    monkeypatch.setattr(band, "COLUMNS", 48)
+
+
+def matrices(n, rng):
+    """Symmetric matrices of many kinds, with their names."""
+    X = rng.normal(size=(n, 3))
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    yield "indefinite", (lambda A: A + A.T)(rng.normal(size=(n, n)))
+    yield "smooth kernel", np.exp(-0.1 * distances)
+    yield "rank one", np.ones((n, n))
+    yield "duplicates", np.exp(-np.tile(distances, (2, 2))[:n, :n])
+    yield "zero", np.zeros((n, n))
+    yield "diagonal", np.diag(rng.normal(size=n))
+    yield "banded", np.triu(np.tril(np.ones((n, n)), 5), -5)
+    yield "large and small", 10.0 ** rng.uniform(-8, 8, n)[:, None] * np.eye(n) + 1e-9
+
+
+def dense(B):
+    """The symmetric matrix with these diagonals."""
+    n = B.shape[1]
+    upper = sum(np.diag(B[WIDTH - d, d:], d) for d in range(1, min(n, WIDTH + 1))) if n > 1 else np.zeros((1, 1))
+    return upper + upper.T + np.diag(B[WIDTH])
+
+
+@SIZES
+@pytest.mark.parametrize("threads", [1, 2])
+def test_reduction_is_orthogonal_and_banded(n, threads, rng):
+    """Q'Q = I and Q B Q' = A to rounding, with as many diagonals as stated, for any symmetric matrix."""
+    for name, A in matrices(n, rng):
+        V = np.tril(A) + np.triu(np.full((n, n), 7.0), 1) * (np.arange(n)[:, None] // 40 != np.arange(n) // 40)
+        V = np.where(V == 0, A, V)  # of the upper triangle only tiles on the diagonal are read
+        B, scales = reduce(V, threads)
+        Q = orthogonal(V, scales, threads)
+        assert B.shape == (WIDTH + 1, n), name
+        assert len(Q) % 4 == 0, name
+        assert not np.any(Q[n:]), name
+        Q = Q[:n].T
+        np.testing.assert_allclose(Q.T @ Q, np.eye(n), atol=1e-13, err_msg=name)
+        np.testing.assert_allclose(Q @ dense(B) @ Q.T, A, atol=1e-13 * max(np.linalg.norm(A), 1e-300), err_msg=name)
+
+
+def test_the_result_is_the_same_on_every_call(rng):
+    A = RBF(1.0)(rng.normal(size=(151, 2)))
+    first, second, alone = reduce(A.copy()), reduce(A.copy()), reduce(A.copy(), 1)
+    assert np.array_equal(first[0], second[0])
+    assert np.array_equal(first[0], alone[0])
+
+
+@CASES
+def test_equals_dense_solution(weighted, intercept, alpha):
+    p = problem(weighted, intercept, alpha, n=70)
+    coef, b = p.finish(BandReduction(p, min(alpha)).solve(p.ridges))
+    expected, expected_b = solution(p)
+    np.testing.assert_allclose(coef, expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(b, expected_b, rtol=1e-10)
+
+
+@WITH
+@pytest.mark.parametrize("alphas", [[[0.01, 0.01], [1.0, 1.0], [30.0, 30.0]], [[0.1, 3.0]]], ids=["shared", "own"])
+def test_leave_one_out_equals_n_fits(weighted, intercept, alphas):
+    alphas = np.array(alphas)
+    if intercept:
+        alphas = np.repeat(alphas[:, :1], 2, axis=1)
+    p = problem(weighted, intercept, [1.0, 1.0], n=67)
+    K = p.kernel(p.X)
+    path = BandReduction(p, alphas.min()).path(alphas)
+    assert path.predictions.shape == (len(alphas), 67, 2)
+    for found, row in zip(path.predictions, alphas, strict=True):
+        expected = [leave_one_out(K, y, a, p.weights, intercept) for y, a in zip(p.targets.T, row, strict=True)]
+        counted = p.root.ravel() > 0
+        np.testing.assert_allclose(found[counted], np.array(expected).T[counted], rtol=1e-9, atol=1e-10)
+
+
+@WITH
+@SIZES
+def test_equals_eigendecomposition(weighted, intercept, n):
+    """Predictions, also at weights of zero, and generalised cross-validation, for several targets at once."""
+    p = problem(weighted, intercept, [1.0, 1.0], n=n)
+    alphas = np.repeat(np.logspace(-4, 2, 5)[:, None], 2, axis=1)
+    if not intercept:
+        alphas[:, 1] *= 3.0
+    found, expected = BandReduction(p, alphas.min()).path(alphas), Decomposition(p).path(alphas)
+    np.testing.assert_allclose(found.predictions, expected.predictions, rtol=1e-8, atol=1e-9)
+    if n > 1:  # one row with an intercept leaves 0 / 0
+        np.testing.assert_allclose(found.gcv, expected.gcv, rtol=1e-8)
+
+
+def hopeless(rng, kind):
+    """Problems with n = 90 in which some alpha is nothing next to the matrix, or the matrix is not definite."""
+    X, y = rng.normal(size=(90, 2)), rng.normal(size=(90, 1))
+    if kind == "zero":
+        return RidgeProblem(Linear(), X, y, np.ones(1)), np.array([[0.0], [1.0]])
+    if kind == "tiny":
+        return RidgeProblem(Linear(), 1e6 * X, y, np.ones(1)), np.array([[1e-6], [1.0]])
+    A = rng.normal(size=(90, 90))
+    return RidgeProblem(Precomputed(), A + A.T, y, np.ones(1)), np.array([[1.0], [2.0]])
+
+
+@pytest.mark.parametrize("kind", ["zero", "tiny", "indefinite"])
+def test_what_cannot_be_factored_is_for_the_eigendecomposition(kind, rng):
+    p, alphas = hopeless(rng, kind)
+    with pytest.raises(np.linalg.LinAlgError):
+        BandReduction(p, alphas.min()).path(alphas)
+    decomposition, path = decompose(p, alphas, banded=True)
+    expected = Decomposition(p).path(alphas)
+    assert isinstance(decomposition, Decomposition)
+    np.testing.assert_array_equal(path.predictions, expected.predictions)
+    np.testing.assert_array_equal(path.gcv, expected.gcv)
+
+
+def test_definite_problems_are_reduced():
+    p, alphas = problem(n=90), np.array([[0.1], [1.0]])
+    decomposition, path = decompose(p, alphas, banded=True)
+    assert isinstance(decomposition, BandReduction)
+    assert decomposition.seconds > 0
+    assert isinstance(decompose(p, alphas, banded=False)[0], Decomposition)
+    np.testing.assert_allclose(path.gcv, Decomposition(p).path(alphas).gcv, rtol=1e-9)
