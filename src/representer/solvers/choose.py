@@ -9,6 +9,9 @@ import numpy as np
 DIRECT_UP_TO = 6000
 """Rows up to which a Cholesky factorisation is faster than conjugate gradients; measured by benchmarks/ridge."""
 
+DENSE_UP_TO = 1000
+"""Rows up to which all of a matrix is decomposed; beyond, iterations on a block of vectors are faster."""
+
 
 def iterative_memory(memory: int) -> int:
     """The part of the memory that conjugate gradients may use."""
@@ -66,3 +69,49 @@ def choose_ridge(n: int, alphas: np.ndarray, *, path: bool, memory: int, solver:
             "use a single alpha with solver='conjugate_gradient', fewer rows, or a larger memory=."
         )
     return plan
+
+
+def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str = "auto") -> Plan:
+    """The solver for the leading eigenpairs of an n x n Gram matrix; None asks for all of them.
+
+    ========  ====================================================  ==============================================
+    solver    when                                                  takes
+    ========  ====================================================  ==============================================
+    dense     n <= 1,000, or more than a tenth of all components    3 n^2 doubles, some n^3 operations
+    davidson  otherwise                                             a factor of rank sqrt(2 n n_components),
+                                                                    some block products; float32 n^2 if that fits
+    ========  ====================================================  ==============================================
+    """
+    wanted = n if n_components is None else min(n_components, n)
+    few = wanted <= n // 10
+    if solver == "davidson" and not few:
+        raise ValueError(
+            f"solver='davidson' finds at most a tenth of all components, here {n // 10}, but {wanted} are wanted; "
+            "use fewer n_components or solver='dense'."
+        )
+    if solver == "dense" or (solver == "auto" and (n <= DENSE_UP_TO or not few)):
+        why = "it was asked for" if solver != "auto" else "n is small" if n <= DENSE_UP_TO else "many are wanted"
+        plan = Plan("dense", why, 24 * n * n, n * (n + 1) // 2)
+    else:
+        stored = stores_matrix(n, iterative_memory(memory))
+        why = "it was asked for" if solver != "auto" else "n is large"
+        why += ", with a float32 matrix in memory" if stored else ", without an n x n matrix"
+        size = 4 * n * n * stored + 4 * n * start_rank(n, wanted) + 16 * n * 8 * block_size(wanted)
+        plan = Plan("davidson", why, size, (2 if stored else 6) * n * (n + 1) // 2 + n * start_rank(n, wanted))
+    if plan.bytes > memory:
+        raise MemoryError(
+            f"The eigenvectors by the solver {plan.solver!r} need {plan.bytes / 1e9:.3g} GB, above the budget of "
+            f"{memory / 1e9:.3g} GB; use fewer n_components (at most a tenth of the rows), fewer rows, or a larger "
+            "memory=."
+        )
+    return plan
+
+
+def start_rank(n: int, n_components: int) -> int:
+    """Rank of the factor that starts the iterations: about as costly as one block product."""
+    return int(min(n, max(100, 2 * block_size(n_components), np.sqrt(2.0 * n * n_components))))
+
+
+def block_size(n_components: int) -> int:
+    """Columns of the first block: some more than wanted, so that the last wanted one converges as fast as the first."""
+    return n_components + max(5, n_components // 2)
