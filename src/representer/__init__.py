@@ -2,6 +2,7 @@
 
 from representer import kernels, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.pca import KernelPCA
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.functions import Function, project
 from representer.gram import Gram
@@ -11,6 +12,7 @@ __all__ = [
     "Function",
     "GaussianProcessRegressor",
     "Gram",
+    "KernelPCA",
     "KernelRidge",
     "KernelRidgeClassifier",
     "kernels",
