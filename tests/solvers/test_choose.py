@@ -66,12 +66,12 @@ def test_in_words():
     [
         (100, 5, "auto", "dense", "n is small"),
         (DENSE_UP_TO, 5, "auto", "dense", "n is small"),
-        (DENSE_UP_TO + 1, 5, "auto", "davidson", "n is large, with a float32 matrix in memory"),
+        (DENSE_UP_TO + 1, 5, "auto", "davidson", "n is large, with float32 tiles in memory"),
         (5000, 501, "auto", "dense", "many are wanted"),
         (5000, None, "auto", "dense", "many are wanted"),
         (5000, 20, "dense", "dense", "it was asked for"),
         (50_000, 20, "auto", "davidson", "n is large, without an n x n matrix"),
-        (200, 20, "davidson", "davidson", "it was asked for, with a float32 matrix in memory"),
+        (200, 20, "davidson", "davidson", "it was asked for, with float32 tiles in memory"),
     ],
 )
 def test_ladder_of_eigenpairs(n, wanted, solver, chosen, reason):

@@ -23,6 +23,11 @@ def stores_matrix(n: int, memory: int) -> bool:
     return 4 * n * n <= memory // 4
 
 
+def stores_tiles(n: int, memory: int) -> bool:
+    """Whether the float32 tiles of a lower triangle take less than a quarter of the memory."""
+    return 2 * n * n <= memory // 4
+
+
 @dataclass(frozen=True)
 class Plan:
     """The solver that a fit will use, why, and what it takes."""
@@ -79,7 +84,7 @@ def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str =
     ========  ====================================================  ==============================================
     dense     n <= 1,000, or more than a tenth of all components    3 n^2 doubles, some n^3 operations
     davidson  otherwise                                             a factor of rank sqrt(2 n n_components),
-                                                                    some block products; float32 n^2 if that fits
+                                                                    some block products; n^2 / 2 floats if they fit
     ========  ====================================================  ==============================================
     """
     wanted = n if n_components is None else min(n_components, n)
@@ -93,10 +98,10 @@ def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str =
         why = "it was asked for" if solver != "auto" else "n is small" if n <= DENSE_UP_TO else "many are wanted"
         plan = Plan("dense", why, 24 * n * n, n * (n + 1) // 2)
     else:
-        stored = stores_matrix(n, iterative_memory(memory))
+        stored = stores_tiles(n, iterative_memory(memory))
         why = "it was asked for" if solver != "auto" else "n is large"
-        why += ", with a float32 matrix in memory" if stored else ", without an n x n matrix"
-        size = 4 * n * n * stored + 4 * n * start_rank(n, wanted) + 16 * n * 8 * block_size(wanted)
+        why += ", with float32 tiles in memory" if stored else ", without an n x n matrix"
+        size = 2 * n * n * stored + 4 * n * start_rank(n, wanted) + 16 * n * 8 * block_size(wanted)
         plan = Plan("davidson", why, size, (2 if stored else 6) * n * (n + 1) // 2 + n * start_rank(n, wanted))
     if plan.bytes > memory:
         raise MemoryError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -15,7 +14,8 @@ from representer import _tiles
 from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
 from representer.gram import Gram
 from representer.problem import EigenProblem
-from representer.solvers.choose import block_size, start_rank, stores_matrix
+from representer.solvers.choose import block_size, start_rank, stores_tiles
+from representer.solvers.packed import PackedGram
 
 Progress = Callable[[str, float], Any]
 
@@ -111,13 +111,13 @@ def davidson(
     A factor F of low rank by randomly pivoted Cholesky gives the first vectors, the eigenvectors of F'F, and
     Davidson's method improves them: residuals R = A U - U Lambda that are too large are multiplied by
     (Lambda - F'F)^(-1), and Rayleigh and Ritz find the best vectors in the span of all so far. Where the eigenvalues
-    fall fast, one or two block products are enough. Products are float32 at first, with a stored matrix if it takes
+    fall fast, one or two block products are enough. Products are float32 at first, with stored tiles if they take
     less than a quarter of the memory; the last step of Rayleigh and Ritz and its residuals are float64.
     """
     started, n = perf_counter(), problem.n
     single = tol >= FLOAT32_DOWN_TO
     inputs = problem.fast if single else problem.exact
-    stored = single and stores_matrix(n, memory)
+    stored = single and stores_tiles(n, memory)
     # BLAS threads spin for a while after each call and would take cores from the walks that follow
     with _tiles.one_blas_thread():
         low_rank = pivoted_cholesky(
@@ -128,18 +128,19 @@ def davidson(
             random_state=random_state,
             threads=problem.threads,
         )
-        K: Any = _stored(problem) if stored else Gram.of(problem.kernel, inputs, threads=problem.threads)
-    start = _Start(problem, low_rank)
-    U, wanted, steps = start.vectors(block_size(n_components)), min(n_components, len(start.values)), 0
-    if single and wanted:
-        with nullcontext() if stored else _tiles.one_blas_thread():
-            found, steps = _improve(problem, K, U, _image(problem, K, U), start, wanted, tol / 2, max_iter, progress)
+        start = _Start(problem, low_rank)
+        U, wanted, steps = start.vectors(block_size(n_components)), min(n_components, len(start.values)), 0
+        if single and wanted:
+            K = (PackedGram if stored else Gram.of)(problem.kernel, inputs, threads=problem.threads)
+            found, steps = _improve(problem, K, U, K @ (problem.root * U), start, wanted, 0.8 * tol, max_iter, progress)
             U = found[1]
-    with _tiles.one_blas_thread():
+            steps += 1
+            del K
         # the mean of the k(x_i, .) comes along in the first float64 product
-        images = _image(problem, problem.gram, np.column_stack([U, problem.root]))
+        K = problem.gram
+        images = K @ (problem.root * np.column_stack([U, problem.root]))
         images, of_root = images[:, :-1], images[:, -1]
-        found, more = _improve(problem, problem.gram, U, images, start, wanted, tol, max_iter - steps, progress)
+        found, more = _improve(problem, K, U, images, start, wanted, tol, max(max_iter - steps, 0), progress)
     half = n * (n + 1) // 2
     return _finish(
         problem,
@@ -150,7 +151,7 @@ def davidson(
         tolerance=tol,
         iterations=steps + more + 1,
         kernel_evaluations=low_rank.evaluations + half * ((1 if stored else steps) + more + 1),
-        bytes=low_rank.factor.nbytes + 4 * n * n * stored + 16 * n * LIMIT * block_size(n_components),
+        bytes=low_rank.factor.nbytes + 2 * n * n * stored + 16 * n * LIMIT * block_size(n_components),
         precision="float32 products, float64 residuals" if single else "float64",
     )
 
@@ -187,16 +188,6 @@ class _Start:
         gaps = np.where(gaps < 0, np.minimum(gaps, -NEAR * shifts), np.maximum(gaps, NEAR * shifts))
         # 1 / gap on the range of B, 1 / shift on the rest
         return R / shifts + self.combine(self.rotation @ (inside / gaps - inside / shifts))
-
-
-def _stored(problem: EigenProblem) -> np.ndarray:
-    return problem.kernel.block(problem.fast, threads=problem.threads).astype(np.float32, copy=False)
-
-
-def _image(problem: EigenProblem, K: Any, U: np.ndarray) -> np.ndarray:
-    """K D U in float64, by the operator or by a stored matrix."""
-    V = problem.root * U
-    return (K @ (V.astype(K.dtype) if isinstance(K, np.ndarray) else V)).astype(np.float64, copy=False)
 
 
 def _improve(
@@ -237,7 +228,7 @@ def _improve(
         for _ in range(2):
             T = np.linalg.qr(T - Q @ (Q.T @ T))[0]
         T = problem.project(T)
-        Q, images = np.hstack([Q, T]), np.hstack([images, _image(problem, K, T)])
+        Q, images = np.hstack([Q, T]), np.hstack([images, K @ (problem.root * T)])
     return pairs, step
 
 
