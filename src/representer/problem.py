@@ -205,12 +205,15 @@ class EigenProblem:
         """A U = P D (K D U) for U with P U = U, from its images K D U."""
         return self.project(self.root * images)
 
+    @cached_property
+    def total(self) -> float:
+        """The sum of w_i k(x_i, x_i), all eigenvalues of D K D."""
+        return float(self.root.ravel() ** 2 @ self.kernel.diagonal(self.exact).astype(np.float64))
+
     def trace(self, image_of_root: np.ndarray) -> float:
-        """The sum of all eigenvalues, from the image K D d of d."""
-        total = float(self.root.ravel() ** 2 @ self.kernel.diagonal(self.exact).astype(np.float64))
-        if self.center:
-            total -= float((self.root.ravel() ** 2 @ image_of_root) / (self.root**2).sum())
-        return max(total, 0.0)
+        """The sum of all eigenvalues of A, from the image K D d of d."""
+        mean = float(self.root.ravel() ** 2 @ image_of_root / (self.root**2).sum()) if self.center else 0.0
+        return self.total - mean
 
 
 def _cast(X: Any, dtype: Any) -> Any:

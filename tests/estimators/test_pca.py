@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,9 @@ def inner_products(functions):
     ]
 )
 def test_estimator_checks(estimator, check):
-    check(estimator)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The Gram matrix has negative")  # random data is no Gram matrix
+        check(estimator)
 
 
 def test_clone_pickle_and_parameters_are_left_alone():
@@ -343,6 +346,12 @@ def test_sets_and_frames():
 def test_wrong_options(options, error, message):
     with pytest.raises(error, match=message):
         KernelPCA(**options).fit(data())
+
+
+@pytest.mark.parametrize("K", [np.array([[1.0, 2.0], [2.0, 1.0]]), np.diag([2.0, 1.0, -1.0])], ids=["wide", "diagonal"])
+def test_a_matrix_that_is_no_gram_matrix(K):
+    with pytest.warns(UserWarning, match="negative eigenvalues"):
+        KernelPCA(kernel="precomputed", center=False).fit(K)
 
 
 def test_wrong_weights():

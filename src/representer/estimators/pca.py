@@ -195,6 +195,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"There are no components, because nothing varies: n_samples = {n}, and all inputs have the same "
                 "k(x, .), or it is 0. Use more inputs, another kernel, or center=False."
             )
+        if pairs.values.sum() > pairs.trace + 1e-4 * abs(pairs.trace):  # more than float32 rounds
+            warnings.warn(
+                "The Gram matrix has negative eigenvalues, so it is not one of a kernel, and shares of the variance "
+                "mean nothing; representer.psd.report says how far it is from one, psd.repair makes one.",
+                UserWarning,
+                stacklevel=4,
+            )
         if self.n_components is not None and found < self.n_components:
             warnings.warn(
                 f"Only {found} of the {self.n_components} components have an eigenvalue that can be told from zero, "

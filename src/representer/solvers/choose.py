@@ -101,8 +101,9 @@ def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str =
         stored = stores_tiles(n, iterative_memory(memory))
         why = "it was asked for" if solver != "auto" else "n is large"
         why += ", with float32 tiles in memory" if stored else ", without an n x n matrix"
-        size = 2 * n * n * stored + 4 * n * start_rank(n, wanted) + 16 * n * 8 * block_size(wanted)
-        plan = Plan("davidson", why, size, (2 if stored else 6) * n * (n + 1) // 2 + n * start_rank(n, wanted))
+        rank = start_rank(n, wanted, iterative_memory(memory))
+        size = 2 * n * n * stored + 4 * n * rank + 16 * n * 8 * block_size(wanted)
+        plan = Plan("davidson", why, size, (2 if stored else 6) * n * (n + 1) // 2 + n * rank)
     if plan.bytes > memory:
         raise MemoryError(
             f"The eigenvectors by the solver {plan.solver!r} need {plan.bytes / 1e9:.3g} GB, above the budget of "
@@ -112,9 +113,13 @@ def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str =
     return plan
 
 
-def start_rank(n: int, n_components: int) -> int:
-    """Rank of the factor that starts the iterations: about as costly as one block product."""
-    return int(min(n, max(100, 2 * block_size(n_components), np.sqrt(2.0 * n * n_components))))
+def start_rank(n: int, n_components: int, memory: int) -> int:
+    """Rank of the factor that starts the iterations, about as costly as one block product.
+
+    At least two blocks, and beyond that at most 2,000 and a quarter of the memory.
+    """
+    least = 2 * block_size(n_components)
+    return int(min(n, max(least, 100, min(np.sqrt(2.0 * n * n_components), 2000.0, memory // (16 * n)))))
 
 
 def block_size(n_components: int) -> int:

@@ -49,9 +49,10 @@ class EigenCertificate:
 
     def __str__(self) -> str:
         verdict = "converged" if self.converged else "NOT converged"
+        products = f"{self.iterations} block products and " if self.iterations else ""
         return (
             f"{verdict}: residuals |A u - lambda u| up to {self.residuals.max(initial=0.0):.2g} lambda_1 (tolerance "
-            f"{self.tolerance:.2g}) by {self.solver} in {self.iterations} block products and {self.seconds:.3g} s, "
+            f"{self.tolerance:.2g}) by {self.solver} in {products}{self.seconds:.3g} s, "
             f"{self.kernel_evaluations:.3g} kernel values, {self.bytes / 1e6:.4g} MB, {self.precision}. Chosen because "
             f"{self.reason}."
         )
@@ -76,9 +77,14 @@ def dense(problem: EigenProblem, n_components: int | None, *, tol: float, reason
     """The leading eigenpairs, or all, from the whole matrix in float64."""
     started, n = perf_counter(), problem.n
     K = problem.kernel.block(problem.exact, threads=problem.threads).astype(np.float64, copy=False)
-    A = problem.project(problem.apply(K * problem.root.T).T)
+    A = K * problem.root
+    A *= problem.root.T
+    if problem.center:
+        d = problem.root / np.linalg.norm(problem.root)
+        A -= d * (d.T @ A)
+        A -= (A @ d) * d.T
     first = 0 if n_components is None else max(n - n_components, 0)
-    values, vectors = eigh(A, subset_by_index=[first, n - 1], overwrite_a=True, check_finite=False)
+    values, vectors = eigh(A.T, subset_by_index=[first, n - 1], overwrite_a=True, check_finite=False)
     values, vectors = values[::-1], problem.project(vectors[:, ::-1])
     images, of_root = K @ (problem.root * vectors), K @ problem.root[:, 0] ** 2
     return _finish(
@@ -88,7 +94,7 @@ def dense(problem: EigenProblem, n_components: int | None, *, tol: float, reason
         solver="a dense decomposition",
         reason=reason,
         tolerance=tol,
-        iterations=1,
+        iterations=0,
         kernel_evaluations=n * (n + 1) // 2,
         bytes=24 * n * n,
         precision="float64",
@@ -123,7 +129,7 @@ def davidson(
         low_rank = pivoted_cholesky(
             problem.kernel,
             inputs,
-            start_rank(n, n_components),
+            start_rank(n, n_components, memory),
             weights=None if problem.weights is None else problem.root.ravel(),
             random_state=random_state,
             threads=problem.threads,
@@ -161,13 +167,13 @@ class _Start:
 
     def __init__(self, problem: EigenProblem, low_rank: LowRank):
         self.problem, self.F = problem, low_rank.factor
-        gram = np.zeros((len(self.F), len(self.F)))
+        gram, along = np.zeros((len(self.F), len(self.F))), np.zeros((len(self.F), 1))
         for columns in _tiles.split(self.F.shape[1], 4096):
             gram += self.F[:, columns] @ self.F[:, columns].T
+            along += self.F[:, columns] @ problem.root[columns]
         self.total = gram.trace()
         if problem.center:
-            along = self.F.astype(np.float64, copy=False) @ problem.root / np.linalg.norm(problem.root)
-            gram -= along * along.T
+            gram -= along * along.T / (problem.root**2).sum()
         values, V = eigh(gram, overwrite_a=True, check_finite=False)
         keep = values > 10 * np.finfo(self.F.dtype).eps * self.total
         self.values = values[keep][::-1]
@@ -238,7 +244,7 @@ def _finish(
     """Drop what cannot be told from zero, fix signs, and judge; all in float64."""
     values, vectors, images, of_root = found
     residuals = np.linalg.norm(problem.apply(images) - vectors * values, axis=0)
-    rounding = len(vectors) * np.finfo(np.float64).eps * values.max(initial=0.0)
+    rounding = np.finfo(np.float64).eps * max(len(vectors) * values.max(initial=0.0), 10 * problem.total)
     keep = values > np.maximum(residuals, rounding)
     values, vectors, images, residuals = values[keep], vectors[:, keep], images[:, keep], residuals[keep]
     residuals = residuals / values.max(initial=TINY)
