@@ -5,8 +5,8 @@ import pytest
 from ridge_cases import CASES, problem, solution
 from scipy import sparse
 
-from representer.kernels import RBF, Spectrum
-from representer.problem import Certificate, RidgeProblem
+from representer.kernels import RBF, Linear, Spectrum
+from representer.problem import Certificate, EigenProblem, RidgeProblem
 
 WITH = pytest.mark.parametrize(("weighted", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
 
@@ -141,3 +141,20 @@ def test_certificate_in_words():
     assert words.startswith("converged: relative residual 1.5e-09 (tolerance 1e-06) by Cholesky in 2 iterations")
     assert "Chosen because n is small. |f - f*|(x) <= 0.002 sqrt(k(x, x))." in words
     assert str(replace(certificate, converged=False)).startswith("NOT converged")
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_covariance_seen_from_the_data(weighted, center):
+    """With features phi of a kernel, A has the eigenvalues of the sum of w (phi - m) (phi - m)', m the mean."""
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(30, 4)), rng.uniform(size=30) if weighted else np.ones(30)
+    p = EigenProblem(Linear(), X, w if weighted else None, center)
+    features = X - np.average(X, axis=0, weights=w) if center else X
+    covariance = (features.T * w) @ features
+    U = p.project(np.eye(30))
+    np.testing.assert_allclose(p.project(U), U, atol=1e-14)
+    A = p.apply(p.gram @ (p.root * U))
+    np.testing.assert_allclose(A, A.T, atol=1e-13)
+    np.testing.assert_allclose(np.linalg.eigvalsh(A)[-4:], np.linalg.eigvalsh(covariance), rtol=1e-12)
+    np.testing.assert_allclose(p.trace(X @ X.T @ w), covariance.trace(), rtol=1e-12)

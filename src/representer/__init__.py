@@ -2,6 +2,7 @@
 
 from representer import kernels, plotting, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.pca import KernelPCA
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from representer.functions import Function, project
@@ -14,6 +15,7 @@ __all__ = [
     "Function",
     "GaussianProcessRegressor",
     "Gram",
+    "KernelPCA",
     "KernelRidge",
     "KernelRidgeClassifier",
     "NuSVC",

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from representer.gram import Gram
+from representer.kernels import checks
 from representer.kernels.base import Kernel
 
 
@@ -173,6 +174,73 @@ class RidgeProblem(_OnInputs):
         relative = np.divide(norms, size, out=norms.copy(), where=size > 0)
         bound = np.divide(norms, 2.0 * np.sqrt(self.alpha), out=np.full_like(norms, np.inf), where=self.alpha > 0)
         return relative, bound
+
+
+@dataclass
+class EigenProblem:
+    """A u = lambda u, where A = P D K D P is the covariance of the k(x_i, .) in H, seen from the data.
+
+    D = diag(d) holds the roots of the weights, and P = I - d d' / |d|^2 takes the weighted mean off; without centring P
+    is I. An eigenvector u of length one stands for the function v = sum_i d_i u_i k(x_i, .) / sqrt(lambda), which has
+    norm one in H. As K D u is all that a solver computes, it is called the image of u.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : inputs of the kernel
+    weights : array of shape (n,) or None
+    center : bool
+        Whether the mean of the k(x_i, .) is taken off.
+    threads : int, optional
+    """
+
+    kernel: Kernel
+    X: Any
+    weights: np.ndarray | None = None
+    center: bool = True
+    threads: int | None = None
+
+    @property
+    def n(self) -> int:
+        return checks.number_of(self.X)
+
+    @cached_property
+    def exact(self) -> Any:
+        """The inputs prepared in float64."""
+        return self.kernel.prepare(_cast(self.X, np.float64))
+
+    @cached_property
+    def fast(self) -> Any:
+        """The inputs prepared in float32 where they are numbers."""
+        return self.kernel.prepare(_cast(self.X, np.float32))
+
+    @property
+    def gram(self) -> Gram:
+        """K in float64."""
+        return Gram.of(self.kernel, self.exact, threads=self.threads)
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """d, as a column."""
+        return np.ones((self.n, 1)) if self.weights is None else np.sqrt(self.weights)[:, None]
+
+    def project(self, U: np.ndarray) -> np.ndarray:
+        """P U."""
+        return U - self.root * (self.root.T @ U / (self.root**2).sum()) if self.center else U
+
+    def apply(self, images: np.ndarray) -> np.ndarray:
+        """A U = P D (K D U) for U with P U = U, from its images K D U."""
+        return self.project(self.root * images)
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of w_i k(x_i, x_i), all eigenvalues of D K D."""
+        return float(self.root.ravel() ** 2 @ self.kernel.diagonal(self.exact).astype(np.float64))
+
+    def trace(self, image_of_root: np.ndarray) -> float:
+        """The sum of all eigenvalues of A, from the image K D d of d."""
+        mean = float(self.root.ravel() ** 2 @ image_of_root / (self.root**2).sum()) if self.center else 0.0
+        return self.total - mean
 
 
 def _cast(X: Any, dtype: Any) -> Any:

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from representer.solvers.choose import BAND_FROM, DIRECT_UP_TO, ROWS_FOR_EACH_ALPHA, Plan, choose_ridge
+from representer.solvers.choose import (
+    BAND_FROM,
+    DENSE_UP_TO,
+    DIRECT_UP_TO,
+    ROWS_FOR_EACH_ALPHA,
+    Plan,
+    choose_eigen,
+    choose_ridge,
+)
 
 ONE = np.array([[1.0]])
 PLENTY = 10**15
@@ -87,3 +95,34 @@ def test_conjugate_gradients_store_no_square_matrix():
 def test_in_words():
     plan = Plan("cholesky", "n is small", 2_000_000, 1234)
     assert str(plan) == "cholesky, because n is small: about 2 MB and 1.23e+03 kernel values."
+
+
+@pytest.mark.parametrize(
+    ("n", "wanted", "solver", "chosen", "reason"),
+    [
+        (100, 5, "auto", "dense", "n is small"),
+        (DENSE_UP_TO, 5, "auto", "dense", "n is small"),
+        (DENSE_UP_TO + 1, 5, "auto", "davidson", "n is large, with float32 tiles in memory"),
+        (5000, 501, "auto", "dense", "many are wanted"),
+        (5000, None, "auto", "dense", "many are wanted"),
+        (5000, 20, "dense", "dense", "it was asked for"),
+        (50_000, 20, "auto", "davidson", "n is large, without an n x n matrix"),
+        (200, 20, "davidson", "davidson", "it was asked for, with float32 tiles in memory"),
+    ],
+)
+def test_ladder_of_eigenpairs(n, wanted, solver, chosen, reason):
+    plan = choose_eigen(n, wanted, memory=PLENTY, solver=solver)
+    assert (plan.solver, plan.reason) == (chosen, reason)
+
+
+def test_memory_of_eigenpairs():
+    assert choose_eigen(1000, 5, memory=24 * 10**6).bytes == 24 * 10**6
+    with pytest.raises(MemoryError, match=r"'dense' need 0\.024 GB, above the budget of .*fewer n_components"):
+        choose_eigen(1000, 5, memory=24 * 10**6 - 1)
+    assert choose_eigen(50_000, 20, memory=10**12).bytes < 2 * 10**9
+    assert choose_eigen(50_000, 20, memory=10**12).bytes < 0.1 * 4 * 50_000**2
+
+
+def test_many_eigenpairs_are_no_work_for_davidson():
+    with pytest.raises(ValueError, match="at most a tenth of all components, here 10, but 11 are wanted"):
+        choose_eigen(100, 11, memory=PLENTY, solver="davidson")

@@ -1,4 +1,4 @@
-"""Finite feature maps: low-rank factors of a kernel matrix, and Mercer's expansion."""
+"""Finite feature maps: low-rank factors of a kernel matrix, Mercer's expansion, and views of principal components."""
 
 from representer.features.mercer import Mercer, mercer
 from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky

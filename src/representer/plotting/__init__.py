@@ -4,3 +4,8 @@ from representer.plotting.gaussian_process import GaussianProcessDisplay
 from representer.plotting.leave_one_out import LeaveOneOutDisplay
 
 __all__ = ["GaussianProcessDisplay", "LeaveOneOutDisplay"]
+"""Pictures: Display objects that compute and draw apart, as in scikit-learn."""
+
+from representer.plotting.pca import EigenfunctionDisplay, EmbeddingDisplay
+
+__all__ = ["EigenfunctionDisplay", "EmbeddingDisplay"]

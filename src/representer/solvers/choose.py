@@ -19,6 +19,9 @@ time at 2,000 rows and 1.23 at 5,000; the boundary lies between."""
 ROWS_FOR_EACH_ALPHA = 40
 """Rows for each alpha of a path that a band reduction needs, because every alpha costs it more."""
 
+DENSE_UP_TO = 1000
+"""Rows up to which all of a matrix is decomposed; beyond, iterations on a block of vectors are faster."""
+
 
 def iterative_memory(memory: int) -> int:
     """The part of the memory that conjugate gradients may use."""
@@ -28,6 +31,11 @@ def iterative_memory(memory: int) -> int:
 def stores_matrix(n: int, memory: int) -> bool:
     """Whether a float32 kernel matrix takes less than a quarter of the memory; products with it are twice as fast."""
     return 4 * n * n <= memory // 4
+
+
+def stores_tiles(n: int, memory: int) -> bool:
+    """Whether the float32 tiles of a lower triangle take less than a quarter of the memory."""
+    return 2 * n * n <= memory // 4
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,8 @@ def choose_ridge(
 def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
     """The plan for a box-constrained dual with n coefficients, or one for each pair of classes.
 
-    ====================================  ====================================  =================================
+    ====================================  ====================================  ==========================
+
     kernel matrix in memory               when                                  takes
     ====================================  ====================================  =================================
     whole, shared by all pairs            n <= 6,000, or several classes and    n^2 floats
@@ -114,3 +123,53 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
             "use fewer rows, or a larger memory=."
         )
     return Plan("pair steps", why, bytes_needed, n * (n + 1) // 2 if whole else n * n)
+=======
+def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str = "auto") -> Plan:
+    """The solver for the leading eigenpairs of an n x n Gram matrix; None asks for all of them.
+
+    ========  ====================================================  ==============================================
+    solver    when                                                  takes
+    ========  ====================================================  ==============================================
+    dense     n <= 1,000, or more than a tenth of all components    3 n^2 doubles, some n^3 operations
+    davidson  otherwise                                             a factor of rank sqrt(2 n n_components),
+                                                                    some block products; n^2 / 2 floats if they fit
+    ========  ====================================================  ==============================================
+    """
+    wanted = n if n_components is None else min(n_components, n)
+    few = wanted <= n // 10
+    if solver == "davidson" and not few:
+        raise ValueError(
+            f"solver='davidson' finds at most a tenth of all components, here {n // 10}, but {wanted} are wanted; "
+            "use fewer n_components or solver='dense'."
+        )
+    if solver == "dense" or (solver == "auto" and (n <= DENSE_UP_TO or not few)):
+        why = "it was asked for" if solver != "auto" else "n is small" if n <= DENSE_UP_TO else "many are wanted"
+        plan = Plan("dense", why, 24 * n * n, n * (n + 1) // 2)
+    else:
+        stored = stores_tiles(n, iterative_memory(memory))
+        why = "it was asked for" if solver != "auto" else "n is large"
+        why += ", with float32 tiles in memory" if stored else ", without an n x n matrix"
+        rank = start_rank(n, wanted, iterative_memory(memory))
+        size = 2 * n * n * stored + 4 * n * rank + 16 * n * 8 * block_size(wanted)
+        plan = Plan("davidson", why, size, (2 if stored else 6) * n * (n + 1) // 2 + n * rank)
+    if plan.bytes > memory:
+        raise MemoryError(
+            f"The eigenvectors by the solver {plan.solver!r} need {plan.bytes / 1e9:.3g} GB, above the budget of "
+            f"{memory / 1e9:.3g} GB; use fewer n_components (at most a tenth of the rows), fewer rows, or a larger "
+            "memory=."
+        )
+    return plan
+
+
+def start_rank(n: int, n_components: int, memory: int) -> int:
+    """Rank of the factor that starts the iterations, about as costly as one block product.
+
+    At least two blocks, and beyond that at most 2,000 and a quarter of the memory.
+    """
+    least = 2 * block_size(n_components)
+    return int(min(n, max(least, 100, min(np.sqrt(2.0 * n * n_components), 2000.0, memory // (16 * n)))))
+
+
+def block_size(n_components: int) -> int:
+    """Columns of the first block: some more than wanted, so that the last wanted one converges as fast as the first."""
+    return n_components + max(5, n_components // 2)
