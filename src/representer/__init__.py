@@ -3,17 +3,20 @@
 from representer import kernels, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
-from representer.functions import Function, project
+from representer.estimators.two_sample import MMD
+from representer.functions import Function, mean_embedding, project
 from representer.gram import Gram
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "MMD",
     "Function",
     "GaussianProcessRegressor",
     "Gram",
     "KernelRidge",
     "KernelRidgeClassifier",
     "kernels",
+    "mean_embedding",
     "project",
     "psd",
 ]

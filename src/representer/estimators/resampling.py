@@ -1,0 +1,139 @@
+"""Tests by resampling: what they report, and all resampled statistics of a kernel matrix in one pass over its tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from representer import _tiles
+from representer._loops import forms as loops
+from representer.kernels.base import Kernel
+
+TILE = 256, 512
+SIGN_BYTES = 2**30
+"""Signs that are held at a time; more resamples than that take further passes over the tiles."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test found.
+
+    The p-value is (1 + number of resampled statistics that reach the observed one) / (1 + number of resamples). It is
+    never zero, and at most u with probability at most u if there is nothing to find.
+    """
+
+    statistic: float
+    pvalue: float
+    null: np.ndarray | None
+    """The resampled statistics, or None where the p-value comes from a normal law."""
+    kernel: Any
+    """The kernel of the statistic with all its length scales, or the pair of them."""
+    method: str
+    """How statistic and p-value were computed."""
+    parts: tuple[Outcome, ...] = ()
+    """Of several kernels: the outcome of each alone."""
+
+    def __str__(self) -> str:
+        several = f", best of {len(self.parts)} kernels" if self.parts else ""
+        return f"statistic {self.statistic:.4g}, p = {self.pvalue:.4g} ({self.method}; {self.kernel!r}{several})"
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Sums over i != j of h_ij = k(x_i, x_j) - shift_i - shift_j, or over the pairs inside of blocks only."""
+
+    values: np.ndarray
+    """sum_ij s_i s_j h_ij for each column s of the signs, from products in float32 that are summed in float64."""
+    sums: np.ndarray
+    """sum_j h_ij for each i."""
+    own: np.ndarray
+    """s_i sum_j h_ij s_j for the first column s, not rounded to float32."""
+
+
+def forms(
+    kernel: Kernel,
+    inputs: Any,
+    signs: np.ndarray,
+    *,
+    shift: np.ndarray | None = None,
+    block: int | None = None,
+    threads: int | None = None,
+) -> Forms:
+    """sum_{i != j} s_i s_j (k(x_i, x_j) - shift_i - shift_j) for all columns s of the signs, in one pass over tiles.
+
+    Each tile of the lower triangle is filled once and multiplied once, by the signs of its columns; the result is
+    multiplied by those of its rows. A shift near the means of the rows keeps the numbers small that are summed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    inputs : n prepared inputs
+    signs : int8 array of shape (n, n_columns)
+    shift : array of shape (n,), optional
+    block : int, optional
+        Only pairs inside of consecutive blocks of so many inputs.
+    threads : int, optional
+    """
+    n, width = signs.shape
+    shift = np.zeros(n, inputs.dtype) if shift is None else shift.astype(inputs.dtype)
+    first = signs[:, 0].astype(inputs.dtype)
+    part = _tiles.parts(inputs)
+
+    def visit(run: list[_tiles.Tile]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        memory, memory32 = np.empty(TILE[0] * TILE[1], inputs.dtype), np.empty(TILE[0] * TILE[1], np.float32)
+        work = np.empty((TILE[0], width), np.float32)
+        values, sums, own = np.zeros(width), np.zeros(n), np.zeros(n)
+        for i, j in run:
+            shape = i.stop - i.start, j.stop - j.start
+            tile = memory[: shape[0] * shape[1]].reshape(shape)
+            rounded = memory32[: shape[0] * shape[1]].reshape(shape)
+            kernel.fill(part(i), part(j), tile)
+            if block is not None and block < shape[0]:
+                tile *= np.equal.outer(np.arange(i.start, i.stop) // block, np.arange(j.start, j.stop) // block)
+            loops.centre(
+                tile, shift[i], shift[j], first[i], first[j], rounded, sums[i], sums[j], own[i], own[j], i == j
+            )
+            rows, columns = signs[i].astype(np.float32), signs[j].astype(np.float32)
+            loops.add_forms(rounded, rows, columns, work[: shape[0]], 1.0 if i == j else 2.0, values)
+        return values, sums, own
+
+    parts = list(_tiles.walk(_tiles_of(n, block), visit, threads=threads))
+    return Forms(*(np.sum(terms, axis=0) for terms in zip(*parts, strict=True)))
+
+
+def _tiles_of(n: int, block: int | None) -> list[_tiles.Tile]:
+    """The tiles of the lower triangle, or of that of each block; small blocks share a tile."""
+    if block is None:
+        return _tiles.pairs(n, n, TILE, True)
+    size = block if block > 32 else block * (64 // block)
+    return [
+        (slice(i.start + start, i.stop + start), slice(j.start + start, j.stop + start))
+        for start in range(0, n, size)
+        for i, j in _tiles.pairs(min(size, n - start), min(size, n - start), TILE, True)
+    ]
+
+
+def dot(vectors: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """The products of rows with all columns of int8 signs, in float64, without a float64 copy of the signs."""
+    parts = [vectors[:, i] @ signs[i].astype(np.float64) for i in _tiles.split(len(signs), 2048)]
+    return np.sum(parts, axis=0)
+
+
+def combine(nulls: np.ndarray, statistics: np.ndarray, slacks: np.ndarray) -> tuple[float, np.ndarray]:
+    """The p-value of the smallest of several p-values, and these; rows of ``nulls`` are of the same resamples.
+
+    Statistics that differ by rounding alone, a small part of their deviation or the ``slack`` of a row, are ties.
+
+    Each resample gets the p-value that it would have if it were the observed one, for each row, and the smallest of
+    these is compared with the observed smallest one. That all have the same law if there is nothing to find makes the
+    result exact, however the rows depend on each other.
+    """
+    everything = np.concatenate([statistics[:, None], nulls], axis=1)
+    ranks = np.empty(everything.shape)
+    for row, values, slack in zip(ranks, everything, slacks, strict=True):
+        room = slack + 64 * np.finfo(np.float32).eps * values[1:].std()
+        row[:] = values.size - np.searchsorted(np.sort(values), values - room, side="left")
+    smallest = ranks.min(axis=0)
+    return float(np.mean(smallest <= smallest[0])), ranks[:, 0] / everything.shape[1]
