@@ -2,6 +2,7 @@
 
 from representer import kernels, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.independence import HSIC
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.two_sample import MMD
 from representer.functions import Function, mean_embedding, project
@@ -9,6 +10,7 @@ from representer.gram import Gram
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "HSIC",
     "MMD",
     "Function",
     "GaussianProcessRegressor",

@@ -34,6 +34,8 @@ class Outcome:
     """How statistic and p-value were computed."""
     parts: tuple[Outcome, ...] = ()
     """Of several kernels: the outcome of each alone."""
+    error_bound: float = 0.0
+    """How far the statistic can be from that of the given kernels, where those were approximated."""
 
     def __str__(self) -> str:
         several = f", best of {len(self.parts)} kernels" if self.parts else ""
