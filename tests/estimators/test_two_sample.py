@@ -251,9 +251,9 @@ def test_several_bandwidths_find_what_one_misses():
     assert one.pvalue > 0.05
     assert many.pvalue <= 0.01
     assert len(many.parts) == 3
-    assert many.kernel.length_scale == pytest.approx(0.1 * one.kernel.length_scale)
+    assert many.kernel.length_scale == pytest.approx(0.02 * one.kernel.length_scale)
     assert many.pvalue >= min(part.pvalue for part in many.parts)
-    assert many.statistic == many.parts[1].statistic
+    assert many.statistic == many.parts[2].statistic
 
 
 def test_a_list_of_kernels_is_aggregated(rng):

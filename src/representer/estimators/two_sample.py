@@ -177,7 +177,9 @@ class MMD(BaseEstimator):
             Outcome(float(s), float(p), values, test.kernel, method)
             for s, p, values, test in zip(statistics, pvalues, nulls, tests, strict=True)
         )
-        best = parts[int(pvalues.argmin())]
+        # of equal p-values, which are often the smallest possible, the one that stands out most
+        scores = statistics / np.maximum(nulls.std(axis=1), np.finfo(np.float64).tiny)
+        best = parts[int(np.lexsort((-scores, pvalues))[0])]
         if len(parts) == 1:
             return best
         return Outcome(best.statistic, pvalue, best.null, best.kernel, method, parts)
