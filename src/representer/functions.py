@@ -216,10 +216,10 @@ def concatenate(X: Any, Y: Any) -> Any:
         return np.concatenate([X, Y])
     frames = hasattr(X, "columns"), hasattr(Y, "columns")
     if frames[0] != frames[1]:
-        raise TypeError(
-            f"The functions have inputs of types {type(X).__name__} and {type(Y).__name__}; convert one of them."
-        )
+        raise TypeError(f"The inputs are of types {type(X).__name__} and {type(Y).__name__}; convert one of them.")
     if all(frames):
+        if missing := [str(name) for name in X.columns if name not in Y.columns]:
+            raise ValueError(f"Only the first data frame has the columns {', '.join(missing)}; pass the same to both.")
         library = import_module(type(X).__module__.split(".")[0])  # pandas and polars both have a concat
         return library.concat([X, Y[list(X.columns)]])
     return [*X, *Y]

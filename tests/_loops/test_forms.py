@@ -16,9 +16,9 @@ def test_centred_tile_and_its_sums(dtype, shape, rng):
     h = tile.astype(float) - a[:, None] - b
     rounded = np.full(shape, np.nan, np.float32)
     sums, column_sums, own, column_own = np.ones(n), np.ones(m), np.ones(n), np.ones(m)
-    forms.centre(tile, a, b, s, t, rounded, sums, column_sums, own, column_own, False)
+    forms.centre(tile, a, b, s, t, dtype(0.5), rounded, sums, column_sums, own, column_own, False)
     close = {"rtol": 0, "atol": 60 * np.finfo(dtype).eps}
-    np.testing.assert_allclose(rounded, h, atol=1e-6)
+    np.testing.assert_allclose(rounded, 0.5 * h, atol=1e-6)
     np.testing.assert_allclose(sums, 1 + h.sum(axis=1), **close)
     np.testing.assert_allclose(column_sums, 1 + h.sum(axis=0), **close)
     np.testing.assert_allclose(own, 1 + s * (h @ t), **close)
@@ -33,7 +33,7 @@ def test_diagonal_is_left_out_and_rows_are_summed_once(dtype, rng):
     h = tile.astype(float) - a[:, None] - a
     np.fill_diagonal(h, 0.0)
     rounded, sums, own = np.empty((9, 9), np.float32), np.zeros(9), np.zeros(9)
-    forms.centre(tile, a, a, s, s, rounded, sums, sums, own, own, True)
+    forms.centre(tile, a, a, s, s, dtype(1.0), rounded, sums, sums, own, own, True)
     assert np.all(rounded.diagonal() == 0.0)
     close = {"rtol": 0, "atol": 60 * np.finfo(dtype).eps}
     np.testing.assert_allclose(rounded, h, atol=1e-6)

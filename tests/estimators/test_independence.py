@@ -113,6 +113,12 @@ def test_a_constant_depends_on_nothing(method, statistic, rng):
     assert outcome.pvalue == 1.0
 
 
+@pytest.mark.parametrize("method", ["dense", "low_rank", "auto"])
+def test_a_kernel_that_is_zero(method, rng):
+    outcome = HSIC("linear", "linear", method=method, n_permutations=9).test(np.zeros((6, 1)), rng.normal(size=(6, 1)))
+    assert (outcome.statistic, outcome.pvalue, outcome.error_bound) == (0.0, 1.0, 0.0)
+
+
 @pytest.mark.parametrize(
     "test", [HSIC(method="dense"), HSIC(method="low_rank"), HSIC(method="dense", statistic="unbiased")], ids=str
 )

@@ -178,6 +178,29 @@ def test_inputs_far_from_the_origin_lose_nothing(rng):
     assert far.pvalue == near.pvalue
 
 
+@pytest.mark.parametrize("null", ["permutation", "wild_bootstrap"])
+@pytest.mark.parametrize("factor", [1e-60, 1e-25, 1e25, 1e60])
+def test_values_out_of_the_range_of_float32(null, factor, rng):
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 0.3
+    test = MMD("linear", null=null, n_permutations=99)
+    expected, scaled = test.test(X, Y), test.test(factor * X, factor * Y)
+    np.testing.assert_allclose(scaled.null / factor**2, expected.null, atol=1e-6)
+    assert scaled.pvalue == expected.pvalue
+
+
+def test_values_that_overflow_are_refused(rng):
+    X = (1e15 * rng.normal(size=(20, 2))).astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match="too large for their dtype"):
+        MMD("poly", n_permutations=9).test(X, X)
+
+
+def test_wild_bootstrap_of_strings_with_words_of_their_own(rng):
+    X, Y = words(rng, 30, "AC"), words(rng, 30, "GT")
+    outcome = MMD(Spectrum(1), null="wild_bootstrap", n_permutations=99).test(X, Y)
+    np.testing.assert_allclose(outcome.statistic, naive(Spectrum(1), X, Y, paired=True), rtol=1e-12)
+    assert outcome.pvalue == 0.01
+
+
 # ---- p-values ----
 
 
@@ -318,7 +341,7 @@ OK = np.arange(8.0).reshape(4, 2)
     [
         ({}, OK[:1], OK, "1 and 4 inputs; a two-sample test needs at least two"),
         ({}, OK, OK[:, :1], "same columns"),
-        ({}, OK, np.where(OK == 3, np.nan, OK), "NaN"),
+        ({}, OK, np.where(OK == 3, np.nan, OK), "Y has 1 entries that are NaN"),
         ({}, OK[:0], OK, "empty"),
         ({}, OK.ravel(), OK.ravel(), "reshape"),
         ({"statistic": "unbaised"}, OK, OK, "statistic is 'unbaised'; use one of 'unbiased', 'biased'"),
@@ -337,6 +360,9 @@ OK = np.arange(8.0).reshape(4, 2)
         ({"block_size": 2, "statistic": "biased"}, OK, OK, "the statistic is 'unbiased'"),
         ({"block_size": 2, "null": "normal", "bandwidths": 2}, OK, OK, "single kernel"),
         ({"bandwidths": [1.0, -1.0]}, OK, OK, "positive multiples"),
+        ({"bandwidths": []}, OK, OK, "give a number of them"),
+        ({"bandwidths": "auto"}, OK, OK, "give a number of them"),
+        ({}, pd.DataFrame(OK, columns=["a", "b"]), pd.DataFrame(OK, columns=["a", "c"]), "has the columns b"),
         ({"bandwidths": 0}, OK, OK, "bandwidths is 0"),
         ({"bandwidths": 3, "kernel": "linear"}, OK, OK, "no length scale"),
         ({"threads": 0}, OK, OK, "threads"),

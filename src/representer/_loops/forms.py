@@ -6,8 +6,8 @@ from representer._loops.jit import loop, summing_loop
 
 
 @summing_loop
-def centre(tile, a, b, s, t, rounded, sums, column_sums, own, column_own, diagonal):
-    """h_ij = tile_ij - a_i - b_j, rounded to float32, and its sums over rows and columns, plain and signed.
+def centre(tile, a, b, s, t, scale, rounded, sums, column_sums, own, column_own, diagonal):
+    """h_ij = tile_ij - a_i - b_j, scale h_ij rounded to float32, and sums of h over rows and columns, plain and signed.
 
     sums_i += sum_j h_ij and own_i += s_i sum_j h_ij t_j; the same over i into ``column_sums`` and ``column_own``. On
     the diagonal of a matrix, where both sides are the same, h_ii is 0 and only rows are summed. Sums are float64.
@@ -22,7 +22,7 @@ def centre(tile, a, b, s, t, rounded, sums, column_sums, own, column_own, diagon
         total, weighted = 0.0, 0.0
         for j in range(width):
             h = row[j] - a_i - b[j]
-            out[j] = h
+            out[j] = h * scale
             total += h
             weighted += h * t[j]
             plain[j] += h

@@ -50,7 +50,7 @@ class HSIC(BaseEstimator):
     tol : float
         The part of the traces of both matrices that factors may leave out.
     rank : int, optional
-        The largest rank of a factor for "low_rank", which then may leave out more than ``tol``.
+        The largest rank of a factor for "low_rank", which then may leave out more than ``tol``; n when not given.
     memory : int, optional
         Bytes that both matrices may take. The machine's memory when not given.
     threads : int, optional
@@ -236,7 +236,7 @@ class _Factors:
     def norms(self) -> tuple[float, float]:
         """The largest eigenvalues."""
         return tuple(  # type: ignore[return-value]
-            float(eigvalsh(M)[-1]) for M in (self.F @ self.F.T, self.G.T @ self.G)
+            float(max(eigvalsh(M), default=0.0)) for M in (self.F @ self.F.T, self.G.T @ self.G)
         )
 
     def products(self, permutations: np.ndarray) -> np.ndarray:

@@ -60,6 +60,7 @@ def forms(
     signs: np.ndarray,
     *,
     shift: np.ndarray | None = None,
+    size: float = 1.0,
     block: int | None = None,
     threads: int | None = None,
 ) -> Forms:
@@ -74,13 +75,17 @@ def forms(
     inputs : n prepared inputs
     signs : int8 array of shape (n, n_columns)
     shift : array of shape (n,), optional
+    size : float
+        A typical size of the kernel's values, which may be out of the range of float32.
     block : int, optional
         Only pairs inside of consecutive blocks of so many inputs.
     threads : int, optional
     """
     n, width = signs.shape
     shift = np.zeros(n, inputs.dtype) if shift is None else shift.astype(inputs.dtype)
-    first = signs[:, 0].astype(inputs.dtype)
+    most = np.finfo(inputs.dtype).maxexp - 8
+    unit = np.ldexp(1.0, -int(np.clip(np.frexp(size)[1], -most, most)))  # a power of two, so that nothing is rounded
+    first, scale = signs[:, 0].astype(inputs.dtype), inputs.dtype.type(unit)
     part = _tiles.parts(inputs)
 
     def visit(run: list[_tiles.Tile]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -95,14 +100,15 @@ def forms(
             if block is not None and block < shape[0]:
                 tile *= np.equal.outer(np.arange(i.start, i.stop) // block, np.arange(j.start, j.stop) // block)
             loops.centre(
-                tile, shift[i], shift[j], first[i], first[j], rounded, sums[i], sums[j], own[i], own[j], i == j
+                tile, shift[i], shift[j], first[i], first[j], scale, rounded, sums[i], sums[j], own[i], own[j], i == j
             )
             rows, columns = signs[i].astype(np.float32), signs[j].astype(np.float32)
             loops.add_forms(rounded, rows, columns, work[: shape[0]], 1.0 if i == j else 2.0, values)
         return values, sums, own
 
     parts = list(_tiles.walk(_tiles_of(n, block), visit, threads=threads))
-    return Forms(*(np.sum(terms, axis=0) for terms in zip(*parts, strict=True)))
+    values, sums, own = (np.sum(terms, axis=0) for terms in zip(*parts, strict=True))
+    return Forms(values / unit, sums, own)
 
 
 def _tiles_of(n: int, block: int | None) -> list[_tiles.Tile]:
@@ -133,6 +139,8 @@ def combine(nulls: np.ndarray, statistics: np.ndarray, slacks: np.ndarray) -> tu
     result exact, however the rows depend on each other.
     """
     everything = np.concatenate([statistics[:, None], nulls], axis=1)
+    if not np.all(np.isfinite(everything)):
+        raise ValueError("The kernel's values are too large for their dtype; divide the inputs, or pass float64 ones.")
     ranks = np.empty(everything.shape)
     for row, values, slack in zip(ranks, everything, slacks, strict=True):
         room = slack + 64 * np.finfo(np.float32).eps * values[1:].std()

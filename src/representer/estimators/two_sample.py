@@ -96,7 +96,7 @@ class MMD(BaseEstimator):
             if null == "permutation":
                 m = checks.number_of(X)
                 return self._resample([_Permutation(k, pooled, m, self.statistic, self.threads) for k in kernels])
-            tests = [_Bootstrap(k, X, Y, self.statistic, self.block_size, self.threads) for k in kernels]
+            tests = [_Bootstrap(k, pooled, self.statistic, self.block_size, self.threads) for k in kernels]
             return self._resample(tests) if null == "wild_bootstrap" else self._normal(tests)
 
     def witness(self, X: Any, Y: Any) -> Function:
@@ -223,7 +223,8 @@ class _Permutation:
 
     def statistics(self, signs: np.ndarray) -> tuple[float, np.ndarray]:
         """MMD^2 for the first column of signs, and for each other column."""
-        result = forms(self.kernel, self.inputs, signs, shift=self.shift, threads=self.threads)
+        size = float(np.abs(self.diagonal).max())
+        result = forms(self.kernel, self.inputs, signs, shift=self.shift, size=size, threads=self.threads)
         own = self.diagonal - 2.0 * self.shift
         linear, diagonal = dot(np.stack([result.sums, own]), signs)
         total = result.sums.sum(), own.sum()
@@ -246,19 +247,20 @@ class _Bootstrap:
 
     name = "wild bootstrap"
 
-    def __init__(self, kernel: Kernel, X: Any, Y: Any, statistic: str, block: int | None, threads: int | None):
+    def __init__(self, kernel: Kernel, pooled: Any, statistic: str, block: int | None, threads: int | None):
         self.kernel, self.unbiased, self.threads = kernel, statistic == "unbiased", threads
         self.differences = _Differences(kernel)
-        A, B = kernel.prepare_pair(X, Y)
-        self.n = len(A) if block is None else len(A) // block * block
+        inputs = kernel.prepare(pooled)  # together: some kernels know only words that they have seen
+        half = len(inputs) // 2
+        self.n = half if block is None else half // block * block
         self.block = self.n if block is None else block
-        self.inputs = Pair(A[: self.n], B[: self.n])
+        self.inputs = Pair(inputs[: self.n], inputs[half : half + self.n])
+        self.size = float(np.abs(kernel.diagonal(inputs)).max())
 
     @property
     def slack(self) -> float:
         """Rounding of the statistic if all inputs are alike."""
-        scale = max(np.abs(self.kernel.diagonal(part)).max() for part in (self.inputs.left, self.inputs.right))
-        return 8 * float(np.finfo(self.inputs.dtype).eps) * float(scale) / np.sqrt(self.n * self.block)
+        return 8 * float(np.finfo(self.inputs.dtype).eps) * self.size / np.sqrt(self.n * self.block)
 
     def signs(self, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Ones and random signs, as columns, so many at a time as the memory allows."""
@@ -282,7 +284,7 @@ class _Bootstrap:
 
     def _forms(self, signs: np.ndarray) -> Any:
         block = None if self.block == self.n else self.block
-        return forms(self.differences, self.inputs, signs, block=block, threads=self.threads)
+        return forms(self.differences, self.inputs, signs, size=self.size, block=block, threads=self.threads)
 
 
 class _Differences(Wrapper):
@@ -301,11 +303,12 @@ class _Differences(Wrapper):
 def _pool(X: Any, Y: Any) -> tuple[Any, Any, Any]:
     """X and Y in the same precision, and all their inputs."""
     X, Y = same_precision(X, Y)
-    shapes = np.shape(X)[1:], np.shape(Y)[1:]
-    if hasattr(X, "shape") and hasattr(Y, "shape") and shapes[0] != shapes[1]:
-        raise ValueError(
-            f"X has {shapes[0] or 1} columns and Y has {shapes[1] or 1}; two samples need the same columns."
-        )
+    shapes = getattr(X, "shape", ()), getattr(Y, "shape", ())
+    if all(shapes) and shapes[0][1:] != shapes[1][1:]:
+        raise ValueError(f"X has shape {shapes[0]} and Y has {shapes[1]}; two samples need the same columns.")
+    for Z, name in ((X, "X"), (Y, "Y")):
+        if getattr(getattr(Z, "dtype", None), "kind", "") == "f":
+            checks.finite(Z, name)
     return X, Y, concatenate(X, Y)
 
 
@@ -316,8 +319,9 @@ def _scaled(kernel: Kernel, bandwidths: Any) -> list[Kernel]:
     if isinstance(bandwidths, Integral):
         factors = np.geomspace(1 / 16, 4, checks.whole(bandwidths, "bandwidths"))
     else:
-        factors = np.asarray(bandwidths, np.float64)
-        if factors.ndim != 1 or not factors.size or not np.all(np.isfinite(factors)) or not np.all(factors > 0):
+        factors = np.asarray(bandwidths)
+        numbers = factors.dtype.kind in "iuf" and factors.ndim == 1 and factors.size
+        if not numbers or not np.all((factors > 0) & (factors < np.inf)):
             raise ValueError(
                 f"bandwidths is {bandwidths!r}; give a number of them, or a list of positive multiples of the "
                 "length scale."
