@@ -109,6 +109,7 @@ def test_contract():
         ({}, data(5)[0], data(5)[1][:, 0], ValueError, "reshape"),
         ({}, data(5)[0], np.full((5, 1), np.nan), ValueError, "NaN"),
         ({"memory": 10}, *data(5), MemoryError, "memory="),
+        ({"memory": 5 * 1600**2}, *data(1600), MemoryError, "use solver='conjugate_gradient'"),
     ],
 )
 def test_bad_input_is_named(options, X, Y, error, message):

@@ -87,14 +87,27 @@ def test_pvalue_of_one_row_counts_ties(rng):
     assert combine(null, np.array([3.0 + 0.1]), np.array([0.2]))[0] == 2 / 5
 
 
-def test_smallest_pvalue_by_counting(rng):
-    everything = rng.normal(size=(3, 20))
-    everything[1, 0] = 3.0
+@pytest.mark.parametrize("observed", [0.5, 1.5, 5.0])
+def test_smallest_pvalue_by_counting(observed, rng):
+    everything = rng.normal(size=(3, 40)) * np.array([[1.0], [10.0], [0.1]])
+    everything[1, 0] = 10.0 * observed
     pvalue, pvalues = combine(everything[:, 1:], everything[:, 0], np.zeros(3))
     ranks = np.array([[np.mean(row >= value) for value in row] for row in everything])
     np.testing.assert_allclose(pvalues, ranks[:, 0])
-    assert pvalue == np.mean(ranks.min(axis=0) <= ranks[:, 0].min())
-    assert pvalue > pvalues.min()
+    z = (everything - everything.mean(axis=1, keepdims=True)) / everything.std(axis=1, keepdims=True)
+    keys = []  # the smallest p-value, and among equal ones the largest score
+    for b in range(40):
+        best = ranks[:, b].min()
+        keys.append((best, -max(z[r, b] for r in range(3) if ranks[r, b] == best)))
+    assert pvalue == np.mean([key <= keys[0] for key in keys])
+    assert pvalue >= pvalues.min()
+
+
+def test_rows_that_say_the_same_change_nothing(rng):
+    null = rng.normal(size=99)
+    one = combine(null[None], np.array([1.0]), np.zeros(1))[0]
+    assert combine(np.stack([null, 3.0 * null]), np.array([1.0, 3.0]), np.zeros(2))[0] == one
+    assert combine(np.stack([null, 0.0 * null]), np.array([1.0, 0.0]), np.zeros(2))[0] == one
 
 
 def test_outcome_prints():

@@ -363,7 +363,7 @@ OK = np.arange(8.0).reshape(4, 2)
         ({"bandwidths": []}, OK, OK, "give a number of them"),
         ({"bandwidths": "auto"}, OK, OK, "give a number of them"),
         ({}, pd.DataFrame(OK, columns=["a", "b"]), pd.DataFrame(OK, columns=["a", "c"]), "has the columns b"),
-        ({"bandwidths": 0}, OK, OK, "bandwidths is 0"),
+        ({"bandwidths": 1}, OK, OK, "bandwidths is 1; it must be a whole number, at least 2"),
         ({"bandwidths": 3, "kernel": "linear"}, OK, OK, "no length scale"),
         ({"threads": 0}, OK, OK, "threads"),
     ],

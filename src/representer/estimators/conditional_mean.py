@@ -98,6 +98,11 @@ class ConditionalMeanEmbedding(BaseEstimator):
             raise ValueError(f"X has {n} inputs and Y has {m}; a conditional mean needs pairs (x_i, y_i).")
         memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
         plan = choose_ridge(n, np.array([[self.alpha]]), path=False, memory=memory, solver=self.solver)
+        if plan.solver == "cholesky" and 8 * n * n > memory:
+            raise MemoryError(
+                f"The Cholesky factor takes {8 * n * n / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "
+                "use solver='conjugate_gradient', fewer inputs, or a larger memory=."
+            )
         self.kernel_x_, self.kernel_y_ = kernel_x.fitted_to(X), kernel_y.fitted_to(Y)
         self.X_fit_, self.Y_fit_ = X, Y
         self.kernel_y_.prepare(Y)  # bad values of y are found here and not when they are used
@@ -109,7 +114,7 @@ class ConditionalMeanEmbedding(BaseEstimator):
         K = self.kernel_x_.block(self._prepared, threads=self.threads).astype(np.float64, copy=False)
         K.ravel()[:: len(K) + 1] += self.alpha
         try:
-            return cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+            return cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)  # column-major, the same matrix
         except LinAlgError:
             raise ValueError(
                 f"K + alpha I is not positive definite to rounding with alpha = {self.alpha:.3g}; use a larger alpha, "

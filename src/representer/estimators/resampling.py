@@ -132,18 +132,25 @@ def dot(vectors: np.ndarray, signs: np.ndarray) -> np.ndarray:
 def combine(nulls: np.ndarray, statistics: np.ndarray, slacks: np.ndarray) -> tuple[float, np.ndarray]:
     """The p-value of the smallest of several p-values, and these; rows of ``nulls`` are of the same resamples.
 
-    Statistics that differ by rounding alone, a small part of their deviation or the ``slack`` of a row, are ties.
-
     Each resample gets the p-value that it would have if it were the observed one, for each row, and the smallest of
-    these is compared with the observed smallest one. That all have the same law if there is nothing to find makes the
-    result exact, however the rows depend on each other.
+    these is compared with the observed smallest one; where both are equal, the larger number of standard deviations
+    wins. That all have the same law if there is nothing to find makes the result exact, however the rows depend on each
+    other. Statistics that differ by rounding alone, by the ``slack`` of a row or a small part of its deviation, are
+    ties.
     """
     everything = np.concatenate([statistics[:, None], nulls], axis=1)
     if not np.all(np.isfinite(everything)):
         raise ValueError("The kernel's values are too large for their dtype; divide the inputs, or pass float64 ones.")
-    ranks = np.empty(everything.shape)
-    for row, values, slack in zip(ranks, everything, slacks, strict=True):
-        room = slack + 64 * np.finfo(np.float32).eps * values[1:].std()
-        row[:] = values.size - np.searchsorted(np.sort(values), values - room, side="left")
+    deviations, slacks = everything.std(axis=1, keepdims=True), slacks[:, None]
+    rooms = slacks + 64 * np.finfo(np.float32).eps * deviations
+    below = [np.searchsorted(np.sort(row), row - room) for row, room in zip(everything, rooms, strict=True)]
+    ranks = everything.shape[1] - np.array(below)  # how many reach each one
+    pvalues = ranks[:, 0] / ranks.shape[1]
+    if len(ranks) == 1:
+        return float(pvalues[0]), pvalues
+    units = np.maximum(deviations, 1e3 * slacks + np.finfo(np.float64).tiny)
+    scores = (everything - everything.mean(axis=1, keepdims=True)) / units
     smallest = ranks.min(axis=0)
-    return float(np.mean(smallest <= smallest[0])), ranks[:, 0] / everything.shape[1]
+    best = np.where(ranks == smallest, scores, -np.inf).max(axis=0)
+    tied = (smallest == smallest[0]) & (best >= best[0] - (rooms / units).max())
+    return float(np.mean((smallest < smallest[0]) | tied)), pvalues

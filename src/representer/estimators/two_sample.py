@@ -40,7 +40,7 @@ class MMD(BaseEstimator):
         the unbiased statistic then leaves out k(x_i, y_i), too. "normal" is the limit law of the mean over blocks.
         "auto" is "permutation", and with blocks "wild_bootstrap".
     n_permutations : int
-        Number of resamples B. The smallest possible p-value is 1 / (1 + B).
+        Number of resamples B, of which a normal law needs none. The smallest possible p-value is 1 / (1 + B).
     bandwidths : int or array, optional
         Test with several kernels, whose length scales are these multiples of the given or chosen ones; a number of them
         is spread from 1/16 to 4. The p-value is that of the smallest p-value over all kernels, by the same resamples:
@@ -317,7 +317,7 @@ def _scaled(kernel: Kernel, bandwidths: Any) -> list[Kernel]:
     if bandwidths is None:
         return [kernel]
     if isinstance(bandwidths, Integral):
-        factors = np.geomspace(1 / 16, 4, checks.whole(bandwidths, "bandwidths"))
+        factors = np.geomspace(1 / 16, 4, checks.whole(bandwidths, "bandwidths", 2))
     else:
         factors = np.asarray(bandwidths)
         numbers = factors.dtype.kind in "iuf" and factors.ndim == 1 and factors.size
