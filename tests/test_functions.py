@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from representer import Function, project
+from representer import Function, mean_embedding, project
 from representer.kernels import (
     RBF,
     ArcCosine,
@@ -509,3 +509,62 @@ def test_wrong_points(rng):
         f(np.ones((2, 2)))
     with pytest.raises(ValueError, match="NaN"):
         f(np.full((2, 3), np.nan))
+
+
+# ---- mean embeddings ----
+
+
+@every_case
+def test_mean_embedding_takes_means(case, rng):
+    """<f, mu> is the mean of f over the sample, for any f."""
+    kernel, draw = CASES[case]
+    X = draw(rng, 12)
+    k = kernel.fitted_to(X)
+    mu, f = mean_embedding(kernel, X), Function(k, X, rng.normal(size=12).astype(np.float32))
+    assert mu.kernel == k
+    np.testing.assert_allclose(mu.inner(f), f(X).astype(float).mean(), rtol=1e-5 if case == "float32" else 1e-10)
+
+
+def test_weighted_mean_is_that_of_repeated_inputs(rng):
+    X, times = rng.normal(size=(8, 2)), np.array([1, 0, 2, 3, 1, 1, 0, 4])
+    weighted, repeated = mean_embedding(RBF(), X, times), mean_embedding(RBF(), np.repeat(X, times, axis=0))
+    np.testing.assert_allclose(weighted.kernel.length_scale, repeated.kernel.length_scale, rtol=1e-12)
+    new = rng.normal(size=(5, 2))
+    np.testing.assert_allclose(weighted(new), repeated(new), rtol=1e-12)
+    np.testing.assert_allclose(mean_embedding(RBF(), X, 0.5 * times)(new), weighted(new), rtol=1e-12)
+
+
+def test_mean_embeddings_of_a_precomputed_kernel_share_a_matrix(rng):
+    X = rng.normal(size=(9, 2))
+    K, first = RBF(1.0)(X), np.arange(9) < 4
+    one, two = mean_embedding(Precomputed(), K, first), mean_embedding(Precomputed(), K, ~first)
+    expected = mean_embedding(RBF(1.0), X[:4]).distance(mean_embedding(RBF(1.0), X[4:]))
+    np.testing.assert_allclose(one.distance(two), expected, rtol=1e-12)
+
+
+def test_means_with_length_scales_of_their_own_cannot_be_compared(rng):
+    X, Y = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
+    with pytest.raises(ValueError, match=r"different spaces; give both the same one, such as kernel.fitted_to"):
+        mean_embedding(RBF(), X) - mean_embedding(RBF(), Y)
+    k = RBF().fitted_to(np.concatenate([X, Y]))
+    assert (mean_embedding(k, X) - mean_embedding(k, Y)).norm() > 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 2.0], "one number for each of the 3 inputs"),
+        ([1.0, -1.0, 1.0], "must not be negative"),
+        ([0, 0, 0], "nor all zero"),
+        ([1.0, np.nan, 1.0], "NaN"),
+        (["a", "b", "c"], "one number for each"),
+    ],
+)
+def test_bad_weights_of_a_mean(weights, message):
+    with pytest.raises(ValueError, match=message):
+        mean_embedding(RBF(), np.eye(3), weights)
+
+
+def test_mean_embedding_needs_a_kernel():
+    with pytest.raises(TypeError, match="not a kernel"):
+        mean_embedding("rbf", np.eye(3))

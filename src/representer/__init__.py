@@ -6,12 +6,23 @@ from representer.estimators.pca import KernelPCA
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from representer.functions import Function, project
+from representer import kernels, psd
+from representer.estimators.conditional_mean import ConditionalMeanEmbedding
+from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.herding import herding
+from representer.estimators.independence import HSIC
+from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
+from representer.estimators.two_sample import MMD
+from representer.functions import Function, mean_embedding, project
 from representer.gram import Gram
 
 __version__ = "0.1.0.dev0"
 __all__ = [
     "SVC",
     "SVR",
+    "HSIC",
+    "MMD",
+    "ConditionalMeanEmbedding",
     "Function",
     "GaussianProcessRegressor",
     "Gram",
@@ -23,6 +34,9 @@ __all__ = [
     "OneClassSVM",
     "kernels",
     "plotting",
+    "herding",
+    "kernels",
+    "mean_embedding",
     "project",
     "psd",
 ]

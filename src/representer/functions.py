@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from representer.gram import Gram
 from representer.kernels import checks
-from representer.kernels.base import Kernel, require_definite
+from representer.kernels.base import Kernel, require_definite, require_kernel
 from representer.kernels.precomputed import Precomputed
 
 
@@ -117,7 +117,8 @@ class Function:
         if self.kernel != other.kernel:
             raise ValueError(
                 f"The functions have different kernels, {self.kernel!r} and {other.kernel!r}, so they live in "
-                "different spaces."
+                "different spaces; give both the same one, such as kernel.fitted_to(inputs) for length scales of "
+                "your choice."
             )
         if self.coef.shape[1:] != other.coef.shape[1:]:
             raise ValueError(
@@ -169,6 +170,44 @@ class Function:
         )
 
 
+def mean_embedding(kernel: Kernel, X: Any, weights: Any = None) -> Function:
+    """mu = sum_i w_i k(x_i, .) / sum_i w_i, the mean of the representers of a sample; all w_i = 1 when not given.
+
+    <f, mu> is the mean of f over the sample, for every f in H. The distance of two mean embeddings is the maximum mean
+    discrepancy, and their difference the witness function. Length scales that were not given are chosen from X; means
+    that are to be compared need one kernel, so give it its length scales first.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : inputs of the kernel
+    weights : array of shape (n,), optional
+        Not negative. A weight of two is the same as an input given twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import mean_embedding
+    >>> from representer.kernels import RBF
+    >>> X, Y = np.array([[0.0], [1.0]]), np.array([[0.0], [3.0]])
+    >>> k = RBF(1.0)
+    >>> round(float((mean_embedding(k, X) - mean_embedding(k, Y)).norm()), 4)
+    0.6575
+    """
+    kernel = require_kernel(kernel)
+    n = checks.number_of(X)
+    w = np.ones(n) if weights is None else np.asarray(weights)
+    if w.dtype.kind not in "biuf" or w.shape != (n,):
+        raise ValueError(f"weights are {w.dtype} of shape {w.shape}; give one number for each of the {n} inputs.")
+    checks.finite(w, "weights")
+    w = w.astype(np.float64)
+    if np.any(w < 0) or not np.any(w > 0):
+        raise ValueError(
+            "Weights of a mean must not be negative, nor all zero; for other sums build a Function(kernel, X, coef)."
+        )
+    return Function(kernel.fitted_to(X, None if weights is None else w), X, w / w.sum())
+
+
 def concatenate(X: Any, Y: Any) -> Any:
     """The inputs X followed by the inputs Y, of the same type: arrays, sparse matrices, data frames or lists."""
     if sparse.issparse(X) or sparse.issparse(Y):
@@ -177,10 +216,10 @@ def concatenate(X: Any, Y: Any) -> Any:
         return np.concatenate([X, Y])
     frames = hasattr(X, "columns"), hasattr(Y, "columns")
     if frames[0] != frames[1]:
-        raise TypeError(
-            f"The functions have inputs of types {type(X).__name__} and {type(Y).__name__}; convert one of them."
-        )
+        raise TypeError(f"The inputs are of types {type(X).__name__} and {type(Y).__name__}; convert one of them.")
     if all(frames):
+        if missing := [str(name) for name in X.columns if name not in Y.columns]:
+            raise ValueError(f"Only the first data frame has the columns {', '.join(missing)}; pass the same to both.")
         library = import_module(type(X).__module__.split(".")[0])  # pandas and polars both have a concat
         return library.concat([X, Y[list(X.columns)]])
     return [*X, *Y]

@@ -9,3 +9,8 @@ __all__ = ["GaussianProcessDisplay", "LeaveOneOutDisplay"]
 from representer.plotting.pca import EigenfunctionDisplay, EmbeddingDisplay
 
 __all__ = ["EigenfunctionDisplay", "EmbeddingDisplay"]
+"""Pictures: each Display computes first and draws with matplotlib when asked to."""
+
+from representer.plotting.two_sample import NullDisplay, WitnessDisplay
+
+__all__ = ["NullDisplay", "WitnessDisplay"]

@@ -1,0 +1,156 @@
+"""Tests by resampling: what they report, and all resampled statistics of a kernel matrix in one pass over its tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from representer import _tiles
+from representer._loops import forms as loops
+from representer.kernels.base import Kernel
+
+TILE = 256, 512
+SIGN_BYTES = 2**30
+"""Signs that are held at a time; more resamples than that take further passes over the tiles."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test found.
+
+    The p-value is (1 + number of resampled statistics that reach the observed one) / (1 + number of resamples). It is
+    never zero, and at most u with probability at most u if there is nothing to find.
+    """
+
+    statistic: float
+    pvalue: float
+    null: np.ndarray | None
+    """The resampled statistics, or None where the p-value comes from a normal law."""
+    kernel: Any
+    """The kernel of the statistic with all its length scales, or the pair of them."""
+    method: str
+    """How statistic and p-value were computed."""
+    parts: tuple[Outcome, ...] = ()
+    """Of several kernels: the outcome of each alone."""
+    error_bound: float = 0.0
+    """How far the statistic can be from that of the given kernels, where those were approximated."""
+
+    def __str__(self) -> str:
+        several = f", best of {len(self.parts)} kernels" if self.parts else ""
+        return f"statistic {self.statistic:.4g}, p = {self.pvalue:.4g} ({self.method}; {self.kernel!r}{several})"
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Sums over i != j of h_ij = k(x_i, x_j) - shift_i - shift_j, or over the pairs inside of blocks only."""
+
+    values: np.ndarray
+    """sum_ij s_i s_j h_ij for each column s of the signs, from products in float32 that are summed in float64."""
+    sums: np.ndarray
+    """sum_j h_ij for each i."""
+    own: np.ndarray
+    """s_i sum_j h_ij s_j for the first column s, not rounded to float32."""
+
+
+def forms(
+    kernel: Kernel,
+    inputs: Any,
+    signs: np.ndarray,
+    *,
+    shift: np.ndarray | None = None,
+    size: float = 1.0,
+    block: int | None = None,
+    threads: int | None = None,
+) -> Forms:
+    """sum_{i != j} s_i s_j (k(x_i, x_j) - shift_i - shift_j) for all columns s of the signs, in one pass over tiles.
+
+    Each tile of the lower triangle is filled once and multiplied once, by the signs of its columns; the result is
+    multiplied by those of its rows. A shift near the means of the rows keeps the numbers small that are summed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    inputs : n prepared inputs
+    signs : int8 array of shape (n, n_columns)
+    shift : array of shape (n,), optional
+    size : float
+        A typical size of the kernel's values, which may be out of the range of float32.
+    block : int, optional
+        Only pairs inside of consecutive blocks of so many inputs.
+    threads : int, optional
+    """
+    n, width = signs.shape
+    shift = np.zeros(n, inputs.dtype) if shift is None else shift.astype(inputs.dtype)
+    most = np.finfo(inputs.dtype).maxexp - 8
+    unit = np.ldexp(1.0, -int(np.clip(np.frexp(size)[1], -most, most)))  # a power of two, so that nothing is rounded
+    first, scale = signs[:, 0].astype(inputs.dtype), inputs.dtype.type(unit)
+    part = _tiles.parts(inputs)
+
+    def visit(run: list[_tiles.Tile]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        memory, memory32 = np.empty(TILE[0] * TILE[1], inputs.dtype), np.empty(TILE[0] * TILE[1], np.float32)
+        work = np.empty((TILE[0], width), np.float32)
+        values, sums, own = np.zeros(width), np.zeros(n), np.zeros(n)
+        for i, j in run:
+            shape = i.stop - i.start, j.stop - j.start
+            tile = memory[: shape[0] * shape[1]].reshape(shape)
+            rounded = memory32[: shape[0] * shape[1]].reshape(shape)
+            kernel.fill(part(i), part(j), tile)
+            if block is not None and block < shape[0]:
+                tile *= np.equal.outer(np.arange(i.start, i.stop) // block, np.arange(j.start, j.stop) // block)
+            loops.centre(
+                tile, shift[i], shift[j], first[i], first[j], scale, rounded, sums[i], sums[j], own[i], own[j], i == j
+            )
+            rows, columns = signs[i].astype(np.float32), signs[j].astype(np.float32)
+            loops.add_forms(rounded, rows, columns, work[: shape[0]], 1.0 if i == j else 2.0, values)
+        return values, sums, own
+
+    parts = list(_tiles.walk(_tiles_of(n, block), visit, threads=threads))
+    values, sums, own = (np.sum(terms, axis=0) for terms in zip(*parts, strict=True))
+    return Forms(values / unit, sums, own)
+
+
+def _tiles_of(n: int, block: int | None) -> list[_tiles.Tile]:
+    """The tiles of the lower triangle, or of that of each block; small blocks share a tile."""
+    if block is None:
+        return _tiles.pairs(n, n, TILE, True)
+    size = block if block > 32 else block * (64 // block)
+    return [
+        (slice(i.start + start, i.stop + start), slice(j.start + start, j.stop + start))
+        for start in range(0, n, size)
+        for i, j in _tiles.pairs(min(size, n - start), min(size, n - start), TILE, True)
+    ]
+
+
+def dot(vectors: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """The products of rows with all columns of int8 signs, in float64, without a float64 copy of the signs."""
+    parts = [vectors[:, i] @ signs[i].astype(np.float64) for i in _tiles.split(len(signs), 2048)]
+    return np.sum(parts, axis=0)
+
+
+def combine(nulls: np.ndarray, statistics: np.ndarray, slacks: np.ndarray) -> tuple[float, np.ndarray]:
+    """The p-value of the smallest of several p-values, and these; rows of ``nulls`` are of the same resamples.
+
+    Each resample gets the p-value that it would have if it were the observed one, for each row, and the smallest of
+    these is compared with the observed smallest one; where both are equal, the larger number of standard deviations
+    wins. That all have the same law if there is nothing to find makes the result exact, however the rows depend on each
+    other. Statistics that differ by rounding alone, by the ``slack`` of a row or a small part of its deviation, are
+    ties.
+    """
+    everything = np.concatenate([statistics[:, None], nulls], axis=1)
+    if not np.all(np.isfinite(everything)):
+        raise ValueError("The kernel's values are too large for their dtype; divide the inputs, or pass float64 ones.")
+    deviations, slacks = everything.std(axis=1, keepdims=True), slacks[:, None]
+    rooms = slacks + 64 * np.finfo(np.float32).eps * deviations
+    below = [np.searchsorted(np.sort(row), row - room) for row, room in zip(everything, rooms, strict=True)]
+    ranks = everything.shape[1] - np.array(below)  # how many reach each one
+    pvalues = ranks[:, 0] / ranks.shape[1]
+    if len(ranks) == 1:
+        return float(pvalues[0]), pvalues
+    units = np.maximum(deviations, 1e3 * slacks + np.finfo(np.float64).tiny)
+    scores = (everything - everything.mean(axis=1, keepdims=True)) / units
+    smallest = ranks.min(axis=0)
+    best = np.where(ranks == smallest, scores, -np.inf).max(axis=0)
+    tied = (smallest == smallest[0]) & (best >= best[0] - (rooms / units).max())
+    return float(np.mean((smallest < smallest[0]) | tied)), pvalues
