@@ -5,6 +5,7 @@ from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.functions import Function, project
 from representer.gram import Gram
+from representer.preimage import preimage
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeClassifier",
     "kernels",
+    "preimage",
     "project",
     "psd",
 ]
