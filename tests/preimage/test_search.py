@@ -98,6 +98,12 @@ def test_one_round_is_one_change():
     assert (many.count("a"), many.count("b")) == (2, 2)
 
 
+@pytest.mark.parametrize("answer", ["abc", None])
+def test_neighbours_must_be_a_list(answer):
+    with pytest.raises(TypeError, match=r"for 'ab'; it must return a list"):
+        search(Target(mean(Spectrum(1), ["ab"])), neighbours=lambda x: answer)
+
+
 def test_mutable_objects_are_not_changed():
     X = [[2, 1, 0], [1, 2, 0]]
     search(Target(mean(Callable(kendall, pairs=True), X)))

@@ -117,6 +117,8 @@ def preimage(
         raise TypeError(f"{function!r} is not a Function; pass Function(kernel, X, coef), or a model's function.")
     if method != "auto" and method not in METHODS:
         raise ValueError(f"method is {method!r}; use 'auto' or one of {', '.join(map(repr, METHODS))}.")
+    if neighbours is not None and not callable(neighbours):
+        raise TypeError(f"neighbours is {neighbours!r}; pass a function from one object to a list of similar ones.")
     if function.coef.size == 0:
         raise ValueError("This is a Function of no outputs; give coefficients of at least one.")
     target = Target(function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,10 @@ def _improve(target: Target, function: int, found: list, change: Neighbours, max
     values = _distances(target, found, function)
     for _ in range(max_iter):
         new = []
-        for x in found:
-            for y in change(x):
-                if (key := _key(y)) not in seen:
-                    seen.add(key)
-                    new.append(y)
+        for y in (y for x in found for y in _changed(change, x)):
+            if (key := _key(y)) not in seen:
+                seen.add(key)
+                new.append(y)
         if not new:
             break
         best = values.min()
@@ -58,6 +58,13 @@ def _improve(target: Target, function: int, found: list, change: Neighbours, max
         if not values[0] < best - 1e-12 * target.squares[function]:
             break
     return found[int(values.argmin())]
+
+
+def _changed(change: Neighbours, x: Any) -> Iterable[Any]:
+    objects = change(x)
+    if isinstance(objects, str) or not np.iterable(objects):
+        raise TypeError(f"neighbours returned {objects!r} for {x!r}; it must return a list of objects.")
+    return objects
 
 
 def _distances(target: Target, objects: list, function: int) -> np.ndarray:
