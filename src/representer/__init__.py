@@ -15,6 +15,7 @@ from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.two_sample import MMD
 from representer.functions import Function, mean_embedding, project
 from representer.gram import Gram
+from representer.preimage import preimage
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "herding",
     "kernels",
     "mean_embedding",
+    "preimage",
     "project",
     "psd",
 ]

@@ -14,3 +14,8 @@ __all__ = ["EigenfunctionDisplay", "EmbeddingDisplay"]
 from representer.plotting.two_sample import NullDisplay, WitnessDisplay
 
 __all__ = ["NullDisplay", "WitnessDisplay"]
+"""Pictures: displays that compute first and draw later, with matplotlib."""
+
+from representer.plotting.preimage import ImageRowsDisplay
+
+__all__ = ["ImageRowsDisplay"]

@@ -1,0 +1,204 @@
+"""Pre-images: the input whose representer is nearest to a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from representer.functions import Function
+from representer.kernels import checks
+from representer.preimage.distances import distances
+from representer.preimage.edits import Neighbours, edits_for
+from representer.preimage.fixed_point import fixed_point
+from representer.preimage.gradient import gradient
+from representer.preimage.learned import learned
+from representer.preimage.search import search
+from representer.preimage.target import Target
+
+METHODS: dict[str, tuple[Callable | None, set[str]]] = {
+    "fixed_point": (fixed_point, {"n_starts", "max_iter", "tol"}),
+    "distances": (distances, {"n_neighbours"}),
+    "learned": (learned, {"alpha", "memory"}),
+    "gradient": (gradient, {"n_starts", "max_iter", "tol"}),
+    "search": (search, {"neighbours", "n_starts", "max_iter"}),
+    "nearest": (None, set()),
+}
+"""The methods by name, and the options that each of them takes."""
+
+
+@dataclass(frozen=True)
+class Preimage:
+    """What was found: inputs, how far their representers are from the functions, and how they were found.
+
+    For a function with one output these are one input and numbers; with several outputs, an array or a list of inputs
+    and arrays with a number for each output.
+    """
+
+    x: Any
+    """The input: a row of numbers, a string, a set, ...; with a precomputed kernel the index of a training input."""
+    distance: Any
+    """||f - k(x, .)||, constants left out."""
+    method: str
+    nearest: Any
+    """Index of the nearest training input."""
+    nearest_distance: Any
+    """||f - k(x_i, .)|| of that one, which `distance` never exceeds."""
+
+
+def preimage(
+    function: Function,
+    method: str = "auto",
+    *,
+    n_starts: int | None = None,
+    max_iter: int | None = None,
+    tol: float | None = None,
+    n_neighbours: int | None = None,
+    alpha: float | None = None,
+    neighbours: Neighbours | None = None,
+    memory: int | None = None,
+) -> Preimage:
+    """x with ||f - k(x, .)|| as small as possible, ||f - k(x, .)||^2 = ||f||^2 - 2 f(x) + k(x, x).
+
+    Most functions are not the representer of any input; the distance that was reached is reported with it. It is never
+    larger than that of the nearest training input, which is returned where a method found nothing better.
+
+    ==============  ======================================================  ======================================
+    method          finds                                                   for
+    ==============  ======================================================  ======================================
+    "fixed_point"   the weighted mean that a pre-image must be              RBF, Matern, ...: phi(|x - y|^2)
+    "gradient"      a minimum of the distance, by L-BFGS                    kernels with a gradient, also nested
+    "distances"     the point so far from its neighbours; no iteration      phi(|x - y|^2) and phi(<x, y>)
+    "learned"       what ridge regression from H to inputs says             all kernels of vectors
+    "search"        what no small change brings nearer                      strings, sets, rankings, any objects
+    "nearest"       the nearest training input                              everything
+    ==============  ======================================================  ======================================
+
+    "auto" is "search" when ``neighbours`` is given; else "fixed_point" for a kernel that is a function of the distance;
+    else "gradient" if the kernel has one; else "search" for strings, sets and rankings; else "nearest".
+
+    Parameters
+    ----------
+    function : Function
+        With several outputs, which share their inputs, there is a pre-image for each.
+    method : str
+    n_starts : int, optional
+        From how many points (for "search": objects) to start: 2 for "fixed_point", 4 for "gradient", 5 for "search".
+    max_iter : int, optional
+        Iterations: 200 for "fixed_point" and "gradient", 100 rounds for "search".
+    tol : float, optional
+        When to end: at steps below so many length scales for "fixed_point" (1e-5), at relative changes of the squared
+        distance below it for "gradient" (1e-9).
+    n_neighbours : int, optional
+        How many training inputs "distances" asks: 10.
+    alpha : float, optional
+        Strength of the ridge in "learned": 1e-3.
+    neighbours : callable, optional
+        For "search": from one object to a list of objects that differ little from it.
+    memory : int, optional
+        Bytes that the n x n matrix of "learned" may take; the machine's memory when not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import Function, preimage
+    >>> from representer.kernels import Linear, Spectrum
+    >>> X = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 0.0]])
+    >>> preimage(Function(Linear(), X, np.full(3, 1 / 3))).x  # the mean
+    array([2., 2.])
+    >>> words = ["banana", "bandana", "cabana"]
+    >>> preimage(Function(Spectrum(2), words, np.full(3, 1 / 3))).x
+    'banan'
+    """
+    if not isinstance(function, Function):
+        raise TypeError(f"{function!r} is not a Function; pass Function(kernel, X, coef), or a model's function.")
+    if method != "auto" and method not in METHODS:
+        raise ValueError(f"method is {method!r}; use 'auto' or one of {', '.join(map(repr, METHODS))}.")
+    if neighbours is not None and not callable(neighbours):
+        raise TypeError(f"neighbours is {neighbours!r}; pass a function from one object to a list of similar ones.")
+    if function.coef.size == 0:
+        raise ValueError("This is a Function of no outputs; give coefficients of at least one.")
+    target = Target(function)
+    if method == "auto":
+        method = choose(target, neighbours)
+    options = {
+        "n_starts": None if n_starts is None else checks.whole(n_starts, "n_starts"),
+        "max_iter": None if max_iter is None else checks.whole(max_iter, "max_iter"),
+        "tol": None if tol is None else checks.positive(tol, "tol"),
+        "n_neighbours": None if n_neighbours is None else checks.whole(n_neighbours, "n_neighbours", least=2),
+        "alpha": None if alpha is None else checks.positive(alpha, "alpha"),
+        "neighbours": neighbours,
+        "memory": None if memory is None else checks.whole(memory, "memory"),
+    }
+    return _find(target, method, {name: value for name, value in options.items() if value is not None}, function)
+
+
+def choose(target: Target, neighbours: Neighbours | None) -> str:
+    """The method that "auto" stands for."""
+    if neighbours is not None:
+        return "search"
+    if target.radial:
+        return "fixed_point"
+    if target.has_gradient:
+        return "gradient"
+    if not target.precomputed and edits_for(target.X) is not None:
+        return "search"
+    return "nearest"
+
+
+def _find(target: Target, method: str, options: dict[str, Any], function: Function) -> Preimage:
+    find, takes = METHODS[method]
+    if unused := sorted(options.keys() - takes):
+        raise ValueError(f"method {method!r} takes no {unused[0]}; leave it out, or use a method that does.")
+    if find is not None:
+        _check_inputs(target, method)
+    index = target.nearest()[:, 0]
+    every = np.arange(len(target))
+    nearest = np.maximum(target.squares - 2.0 * target.values[index, every] + target.diagonal[index], 0.0)
+    x, squares = _take(target, index), nearest
+    if find is not None:
+        found = find(target, **options)
+        if isinstance(found, np.ndarray) and x.dtype.kind == "f":  # whole numbers as inputs need not stay whole
+            found = found.astype(x.dtype)
+        squares = target.squared_distances(found, every)
+        x = _better(x, found, squares < nearest)
+        squares = np.minimum(squares, nearest)
+    distance, nearest = np.sqrt(squares), np.sqrt(nearest)
+    if function.coef.ndim == 1:
+        x = x if hasattr(x, "columns") else x[0]  # a row of a data frame stays a data frame
+        return Preimage(x, float(distance[0]), method, int(index[0]), float(nearest[0]))
+    return Preimage(x, distance, method, index, nearest)
+
+
+def _check_inputs(target: Target, method: str) -> None:
+    if target.precomputed:
+        raise ValueError(
+            f"A precomputed kernel knows no inputs but the training inputs, so method {method!r} cannot make new ones; "
+            "use method='nearest', which gives an index."
+        )
+    if method != "search" and not target.on_rows:
+        raise TypeError(
+            f"method {method!r} is for rows of numbers, but the inputs are a {type(target.X).__name__} of others; "
+            "use method='search' or method='nearest'."
+        )
+
+
+def _take(target: Target, index: np.ndarray) -> Any:
+    """The training inputs at some indices; the indices themselves if the inputs are not known."""
+    if target.precomputed:
+        return index
+    if sparse.issparse(target.X):
+        return target.X[index].toarray()
+    if hasattr(target.X, "iloc"):
+        return target.X.iloc[index]
+    return [target.X[i] for i in index] if isinstance(target.X, list) else target.X[index]
+
+
+def _better(x: Any, found: Any, where: np.ndarray) -> Any:
+    """What was found where it is better, and the training inputs elsewhere."""
+    if isinstance(found, np.ndarray):
+        return np.where(where[:, None], found, x)
+    return [new if better else old for old, new, better in zip(x, found, where, strict=True)]

@@ -1,0 +1,89 @@
+"""Pre-images of objects that are not vectors: local search over small changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from representer.preimage.edits import Neighbours, edits_for
+from representer.preimage.target import Target
+
+
+def search(target: Target, *, neighbours: Neighbours | None = None, n_starts: int = 5, max_iter: int = 100) -> Any:
+    """From the nearest training objects on: all small changes of the best objects so far, of which the best are kept.
+
+    It ends when no change lowers ||f - k(x, .)|| below the best yet.
+
+    Parameters
+    ----------
+    target : Target
+    neighbours : callable, optional
+        From one object to a list of objects that differ little from it. Known for strings (substitute, insert, delete
+        or swap letters of the training strings), sets (add, remove or exchange items) and rankings (swap two places).
+    n_starts : int
+        How many objects are kept at a time.
+    max_iter : int
+        Rounds of changes.
+    """
+    if not isinstance(target.X, list | np.ndarray):
+        raise TypeError(f"Inputs of type {type(target.X).__name__} cannot be searched; use method='nearest'.")
+    change = edits_for(target.X) if neighbours is None else neighbours
+    if change is None:
+        raise TypeError(
+            "Small changes are known for lists of strings, of sets, and of rankings of the same items; for others "
+            "pass neighbours=, a function from one object to a list of similar ones, or use method='nearest'."
+        )
+    index = target.nearest(n_starts)
+    found = [_improve(target, f, [target.X[i] for i in index[f]], change, max_iter) for f in range(len(target))]
+    return _as_inputs(target, found)
+
+
+def _improve(target: Target, function: int, found: list, change: Neighbours, max_iter: int) -> Any:
+    width, seen = len(found), {_key(x) for x in found}
+    values = _distances(target, found, function)
+    for _ in range(max_iter):
+        new = []
+        for y in (y for x in found for y in _changed(change, x)):
+            if (key := _key(y)) not in seen:
+                seen.add(key)
+                new.append(y)
+        if not new:
+            break
+        best = values.min()
+        both, all_values = [*found, *new], np.concatenate([values, _distances(target, new, function)])
+        order = np.argsort(all_values, kind="stable")[:width]
+        found, values = [both[i] for i in order], all_values[order]
+        if not values[0] < best - 1e-12 * target.squares[function]:
+            break
+    return found[int(values.argmin())]
+
+
+def _changed(change: Neighbours, x: Any) -> Iterable[Any]:
+    objects = change(x)
+    if isinstance(objects, str) or not np.iterable(objects):
+        raise TypeError(f"neighbours returned {objects!r} for {x!r}; it must return a list of objects.")
+    return objects
+
+
+def _distances(target: Target, objects: list, function: int) -> np.ndarray:
+    return target.squared_distances(_as_inputs(target, objects), np.full(len(objects), function))
+
+
+def _as_inputs(target: Target, objects: list) -> Any:
+    """Rows of numbers as an array, anything else as a list."""
+    return np.stack(objects) if isinstance(target.X, np.ndarray) else objects
+
+
+def _key(x: Any) -> Any:
+    """Something hashable that tells objects apart: the object itself, or its contents where it can change."""
+    if isinstance(x, set):
+        return frozenset(x)
+    if isinstance(x, list | np.ndarray):
+        return tuple(x)
+    try:
+        hash(x)
+    except TypeError:
+        return repr(x)
+    return x

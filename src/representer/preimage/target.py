@@ -1,0 +1,175 @@
+"""The functions whose pre-images are wanted, and how far inputs are from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from representer import _tiles
+from representer.functions import Function
+from representer.gram import Gram
+from representer.kernels import checks
+from representer.kernels.base import Kernel, Scaled, require_definite
+from representer.kernels.precomputed import Precomputed
+from representer.kernels.stationary import Angles, Stationary
+
+ROWS = 64
+"""Inputs that one thread looks at together: a strip of kernel values against all x_i."""
+
+
+class Target:
+    """f_1, ..., f_m, each sum_i coef_i k(x_i, .) over the same x_i, and ||f - k(x, .)||^2 = ||f||^2 - 2 f(x) + k(x, x).
+
+    Constants of the functions are left out, as in all distances of H. Methods take inputs Z together with the number of
+    the function that each of them is for.
+    """
+
+    def __init__(self, function: Function):
+        require_definite(function.kernel, "a pre-image")
+        self.kernel: Kernel = function.kernel
+        self.X = _plain(function.X, self.kernel)
+        self.inputs = function._prepared
+        coef = function.coef.reshape(len(self.inputs), -1).astype(np.float64)
+        self.values = Gram.of(self.kernel, self.inputs) @ coef
+        """f(x_i), array of shape (n, m)."""
+        self.squares = np.einsum("ij,ij->j", coef, self.values)
+        """||f||^2, array of shape (m,)."""
+        self.coef = np.ascontiguousarray(coef.T)
+        """Array of shape (m, n)."""
+        self.diagonal = self.kernel.diagonal(self.inputs).astype(np.float64)
+
+    def __len__(self) -> int:
+        """How many functions there are."""
+        return len(self.coef)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.inputs.dtype
+
+    def to_training(self, functions: Any = slice(None)) -> np.ndarray:
+        """Squared distances of some functions to all k(x_i, .): one row per function."""
+        squares = -2.0 * self.values.T[functions]
+        squares += self.diagonal
+        squares += self.squares[functions][:, None]
+        return np.maximum(squares, 0.0, out=squares)
+
+    def nearest(self, count: int = 1) -> np.ndarray:
+        """For each function the indices of the nearest x_i, nearest first: shape (m, count)."""
+        parts = [_smallest(self.to_training(rows), count) for rows in _tiles.split(len(self), 256)]
+        return np.concatenate(parts)
+
+    def squared_distances(self, Z: Any, functions: np.ndarray) -> np.ndarray:
+        """||f_j - k(z_j, .)||^2, where f_j is the function that the j-th input is for."""
+        A = self.kernel.prepare(Z, like=self.inputs)
+
+        def visit(rows: slice) -> np.ndarray:
+            part = A[rows]
+            values = np.einsum("ij,ij->i", self.kernel._tile(part, self.inputs), self.coef[functions[rows]])
+            return self.kernel.diagonal(part) - 2.0 * values
+
+        return np.maximum(np.concatenate(strips(len(A), visit)) + self.squares[functions], 0.0)
+
+    def with_gradients(self, Z: Any, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The squared distances, and their gradients d k(z, z) / dz - 2 df(z) / dz."""
+        A = self.kernel.prepare(Z, like=self.inputs)
+
+        def visit(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+            part, coef = A[rows], self.coef[functions[rows]]
+            values = np.einsum("ij,ij->i", self.kernel._tile(part, self.inputs), coef)
+            gradient = -2.0 * self.kernel.pull_input(part, self.inputs, coef.astype(self.dtype))
+            # d k(z, z) / dz is twice the derivative of the first argument, by symmetry
+            own = [
+                self.kernel.pull_input(part[i], part[i], 2.0 * np.eye(len(part[i]), dtype=self.dtype))
+                for i in _tiles.split(len(part), 16)
+            ]
+            return self.kernel.diagonal(part) - 2.0 * values, gradient + np.concatenate(own)
+
+        values, gradients = zip(*strips(len(A), visit), strict=True)
+        squares = np.maximum(np.concatenate(values) + self.squares[functions], 0.0)
+        return squares, np.concatenate(gradients).astype(np.float64)
+
+    # ---- what the kernel allows ----
+
+    @property
+    def plain(self) -> tuple[Kernel, float]:
+        """The kernel without constant factors, and the factor.
+
+        The pre-image of sum_i coef_i k(x_i, .) does not depend on it.
+        """
+        kernel, factor = self.kernel, 1.0
+        while isinstance(kernel, Scaled):
+            kernel, factor = kernel.kernel, factor * kernel.factor
+        return kernel, factor
+
+    @property
+    def on_rows(self) -> bool:
+        """Whether the inputs are rows of numbers."""
+        return sparse.issparse(self.X) or (isinstance(self.X, np.ndarray) and self.X.dtype.kind in "biuf")
+
+    @property
+    def radial(self) -> bool:
+        """Whether k(x, y) is a function phi of the distance of x and y, up to a factor."""
+        return isinstance(self.plain[0], Stationary) and not isinstance(self.inputs, Angles)
+
+    @property
+    def length_scale(self) -> np.ndarray:
+        """Of a kernel of one distance or inner product: one number, or one per column."""
+        return checks.length_scale(self.plain[0].length_scale, self.X.shape[1])
+
+    def from_scaled(self, V: np.ndarray) -> np.ndarray:
+        """Inputs from rows as such a kernel has laid them out: less a shift, and divided by the length scale."""
+        shift = getattr(self.inputs, "shift", None)
+        return V * self.length_scale + (0.0 if shift is None else shift)
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the kernel has a gradient with respect to these inputs."""
+        if not self.on_rows:
+            return False
+        one = self.inputs[:1]
+        try:
+            self.kernel.pull_input(one, one, np.ones((1, 1), self.dtype))
+        except TypeError:
+            return False
+        return True
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether only the Gram matrix of the x_i is known."""
+        return any(isinstance(part, Precomputed) for part in (self.kernel, *self.kernel.get_params().values()))
+
+
+def strips(n: int, visit: Callable[[slice], Any]) -> list:
+    """visit(rows) for strips of n rows, on all cores."""
+    tiles = [(rows, slice(0, 0)) for rows in _tiles.split(n, ROWS)]
+    runs = _tiles.walk(tiles, lambda run: [visit(rows) for rows, _ in run], runs=len(tiles))
+    return [part for run in runs for part in run]
+
+
+def _smallest(values: np.ndarray, count: int) -> np.ndarray:
+    """Columns of the smallest entries of each row, smallest first and the first one of equals."""
+    if count == 1:
+        return values.argmin(axis=1)[:, None]
+    count = min(count, values.shape[1])
+    some = np.sort(np.argpartition(values, count - 1, axis=1)[:, :count], axis=1)
+    order = np.argsort(np.take_along_axis(values, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
+
+
+def _plain(X: Any, kernel: Kernel) -> Any:
+    """Rows of numbers as an array or a CSR matrix, data frames as they are, anything else as a list."""
+    if sparse.issparse(X):
+        return sparse.csr_array(X)
+    if kernel.on_vectors:
+        return np.asarray(X)
+    return X if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2 else list(X)
+
+
+def dense_rows(X: Any, index: Any) -> np.ndarray:
+    """Some rows of an array or a sparse matrix, as an array of floats."""
+    rows = X[index]
+    rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from preimage_cases import NESTED, POINTS, PRODUCTS, RADIAL, inputs, representers
+from scipy import sparse
+
+from representer import Function
+from representer.kernels import RBF, Linear, Matern, Polynomial, RationalQuadratic
+from representer.preimage.distances import distances, inverse, locate
+from representer.preimage.target import Target
+
+CASES = RADIAL | PRODUCTS
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_finds_the_input_of_a_representer(case):
+    f = representers(CASES[case], POINTS, inputs())
+    np.testing.assert_allclose(distances(Target(f)), POINTS, atol=1e-3 if case == "Matern" else 1e-6)
+
+
+def test_one_point_from_its_distances(rng):
+    P, z = rng.normal(size=(1, 8, 3)), rng.normal(size=3)
+    np.testing.assert_allclose(locate(P, ((P - z) ** 2).sum(axis=2) + 5.0), z[None], rtol=1e-10)
+
+
+def test_point_off_the_plane_is_projected(rng):
+    """Three neighbours in four dimensions: the result is the foot of the perpendicular."""
+    P, z = rng.normal(size=(3, 4)), rng.normal(size=4)
+    along = np.linalg.qr((P[1:] - P[0]).T)[0]
+    foot = P[0] + along @ (along.T @ (z - P[0]))
+    np.testing.assert_allclose(locate(P[None], ((P - z) ** 2).sum(axis=1)[None]), foot[None], rtol=1e-10)
+
+
+def test_equal_neighbours_give_themselves():
+    P = np.ones((1, 4, 2))
+    np.testing.assert_array_equal(locate(P, np.full((1, 4), 3.0)), [[1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "s"),
+    [
+        (RBF(), np.array([[0.0, 0.1, 3.0, 20.0]])),
+        (Matern(nu=1.5), np.array([[0.0, 0.1, 3.0, 20.0]])),
+        (RationalQuadratic(mixture=0.5), np.array([[0.0, 0.1, 3.0, 20.0]])),
+        (Linear(), np.array([[-9.0, 0.0, 5.0]])),
+        (Polynomial(3), np.array([[-9.0, 0.0, 5.0]])),
+        (Polynomial(2), np.array([[-0.5, 0.0, 5.0]])),
+    ],
+    ids=repr,
+)
+def test_inverse_undoes_phi(kernel, s):
+    values = s.copy()
+    kernel.phi(values)
+    low = 0.0 if s.min() == 0 and s.max() == 20 else -30.0
+    np.testing.assert_allclose(inverse(kernel, values, low, 100.0), s, atol=1e-6)
+
+
+def test_values_out_of_range_are_moved_to_the_end():
+    found = inverse(RBF(), np.array([[1.5, -0.2]]), 0.0, 50.0)
+    np.testing.assert_allclose(found, [[0.0, 50.0]], atol=1e-12)
+
+
+def test_sparse_inputs_give_the_same(rng):
+    X = rng.normal(size=(30, 5)) * (rng.uniform(size=(30, 5)) > 0.6)
+    coef = rng.uniform(size=(30, 3)) / 30
+    for kernel in (RBF(2.0), Linear()):
+        dense, thin = (distances(Target(Function(kernel, Z, coef))) for Z in (X, sparse.csr_array(X)))
+        np.testing.assert_allclose(thin, dense, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", list(NESTED.values()), ids=repr)
+def test_other_kernels_are_refused(kernel):
+    with pytest.raises(ValueError, match=r"not a function of one distance.*method='gradient'"):
+        distances(Target(Function(kernel, inputs(), np.ones(60))))
