@@ -1,6 +1,7 @@
 """Kernel methods from one theorem: kernels, Gram operators, and functions in reproducing-kernel Hilbert spaces."""
 
 from representer import kernels, psd
+from representer.estimators.discriminant import KernelFisherDiscriminant
 from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.functions import Function, project
@@ -11,6 +12,7 @@ __all__ = [
     "Function",
     "GaussianProcessRegressor",
     "Gram",
+    "KernelFisherDiscriminant",
     "KernelRidge",
     "KernelRidgeClassifier",
     "kernels",
