@@ -1,8 +1,10 @@
 """Kernel methods from one theorem: kernels, Gram operators, and functions in reproducing-kernel Hilbert spaces."""
 
 from representer import kernels, psd
+from representer.estimators.clustering import KernelKMeans, SpectralClustering
 from representer.estimators.discriminant import KernelFisherDiscriminant
 from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.functions import Function, project
 from representer.gram import Gram
@@ -13,8 +15,12 @@ __all__ = [
     "GaussianProcessRegressor",
     "Gram",
     "KernelFisherDiscriminant",
+    "KernelKMeans",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
     "KernelRidge",
     "KernelRidgeClassifier",
+    "SpectralClustering",
     "kernels",
     "project",
     "psd",
