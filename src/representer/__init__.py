@@ -2,10 +2,12 @@
 
 from representer import kernels, psd
 from representer.estimators.clustering import KernelKMeans, SpectralClustering
+from representer.estimators.density import ParzenDensity
 from representer.estimators.discriminant import KernelFisherDiscriminant
 from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
+from representer.estimators.smoother import NadarayaWatson
 from representer.functions import Function, project
 from representer.gram import Gram
 
@@ -20,6 +22,8 @@ __all__ = [
     "KernelNeighborsRegressor",
     "KernelRidge",
     "KernelRidgeClassifier",
+    "NadarayaWatson",
+    "ParzenDensity",
     "SpectralClustering",
     "kernels",
     "project",
