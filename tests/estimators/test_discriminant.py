@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from representer import KernelFisherDiscriminant
+from representer import KernelFisherDiscriminant, _tiles
 from representer.kernels import RBF, Callable, Jaccard, Laplacian, Linear, Matern, Spectrum
 
 
@@ -161,6 +161,14 @@ def test_leave_one_out_is_that_of_n_fits(classes, weighted, priors):
     np.testing.assert_allclose(model.transform(X), same.transform(X), rtol=1e-7, atol=1e-9)
 
 
+def test_leave_one_out_in_pieces(monkeypatch):
+    X, y = data()
+    whole = KernelFisherDiscriminant([0.01, 1.0]).fit(X, y).loo_scores_
+    split = _tiles.split
+    monkeypatch.setattr("representer.estimators.discriminant._tiles.split", lambda n, size: split(n, min(size, 7)))
+    np.testing.assert_array_equal(KernelFisherDiscriminant([0.01, 1.0]).fit(X, y).loo_scores_, whole)
+
+
 def test_leaving_out_the_only_member_of_a_class():
     X, y = data(30, classes=2)
     y[7] = 2
@@ -245,6 +253,7 @@ def test_strong_regularisation_is_the_nearest_mean_in_h():
         ({"n_components": 3}, "3 classes have 2 discriminants"),
         ({"priors": [0.5, 0.5]}, "give 3 probabilities"),
         ({"priors": [0.5, 0.6, 0.1]}, "give 3 probabilities"),
+        ({"priors": "balanced"}, "priors is 'balanced'; give 3 probabilities"),
         ({"solver": "magic"}, "solver is 'magic'"),
         ({"kernel": "rfb"}, "kernel is 'rfb'"),
     ],

@@ -153,6 +153,7 @@ def test_threads_do_not_matter():
     [
         ({"n_neighbors": 61}, "there are only n_samples = 60 inputs"),
         ({"n_neighbors": 0}, "n_neighbors is 0"),
+        ({"weights": np.ones(60)}, "use 'uniform', 'distance' or a function"),
         ({"weights": "near"}, "weights is 'near'; use 'uniform', 'distance'"),
         ({"weights": lambda d: d[0], "n_neighbors": 3}, "weights returned shape"),
         ({"weights": np.zeros_like}, "have weight zero"),

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from representer import _tiles
 from representer.estimators.inputs import check_inputs, check_lengths, check_weights, is_precomputed, to_kernel
 from representer.estimators.ridge import KernelRidge
 from representer.functions import Function
@@ -159,7 +160,10 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             )
         self.priors_ = sizes / sizes.sum()
         if self.priors is not None:
-            priors = np.asarray(self.priors, np.float64)
+            try:
+                priors = np.asarray(self.priors, np.float64)
+            except (TypeError, ValueError):
+                priors = np.array(np.nan)
             if priors.shape != sizes.shape or np.any(priors < 0) or abs(priors.sum() - 1.0) > 1e-5:
                 raise ValueError(
                     f"priors is {self.priors!r}; give {n_classes} probabilities, one for each class, with sum 1."
@@ -177,8 +181,12 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         truth, scores = problem.targets.argmax(axis=1), []
         for alpha, predictions in zip(alphas, path.predictions, strict=True):
             coef, _ = problem.finish(decomposition.solve(np.full(n_classes + 1, alpha)))
-            guess = _leave_one_out(predictions, alpha * coef, problem, self.priors).argmax(axis=1)
-            scores.append(np.average(guess == truth, weights=problem.weights))
+            within = alpha * problem.targets.T @ coef
+            guess = [
+                _leave_out(rows, predictions, alpha * coef, within, problem, self.priors).argmax(axis=1)
+                for rows in _tiles.split(problem.n, max(1, 10**6 // n_classes**2))
+            ]
+            scores.append(np.average(np.concatenate(guess) == truth, weights=problem.weights))
         self.loo_scores_ = np.array(scores)
         return float(alphas[self.loo_scores_ == self.loo_scores_.max()].max())
 
@@ -239,8 +247,10 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         return self.classes_[best]
 
 
-def _leave_one_out(predictions: np.ndarray, scaled: np.ndarray, problem: RidgeProblem, priors: Any) -> np.ndarray:
-    """Log posteriors of each input by the fit without it, exactly.
+def _leave_out(
+    rows: slice, predictions: np.ndarray, scaled: np.ndarray, within: np.ndarray, problem: RidgeProblem, priors: Any
+) -> np.ndarray:
+    """Log posteriors of some inputs, each by the fit without it, exactly.
 
     With L = alpha Y'A and sizes N, the log posterior of class c is n (f(x) - N / n)' R e_c - n / 2 (R_cc - 1 / N_c) +
     log prior_c, R = (N N' / n + L)^(-1). Without input i, f(x_i) becomes its leave-one-out prediction p_i, N becomes
@@ -248,24 +258,28 @@ def _leave_one_out(predictions: np.ndarray, scaled: np.ndarray, problem: RidgePr
 
     Parameters
     ----------
+    rows : slice
+        The inputs to leave out, one at a time.
     predictions : array of shape (n, n_classes)
         Leave-one-out predictions of the indicators.
     scaled : array of shape (n, n_classes)
         alpha A.
+    within : array of shape (n_classes, n_classes)
+        L.
     problem : RidgeProblem
     priors : array of shape (n_classes,) or None
     """
     weights = np.ones(problem.n) if problem.weights is None else problem.weights
-    Y = problem.targets
-    sizes = weights @ Y - weights[:, None] * Y
+    Y, p = problem.targets[rows], predictions[rows]
+    sizes = weights @ problem.targets - weights[rows, None] * Y
     gone = sizes <= 1e-12 * weights.sum()  # classes of which i is the only member
     total = sizes.sum(axis=1)
-    L = Y.T @ scaled - scaled[:, :, None] * (Y - predictions)[:, None, :]
+    L = within - scaled[rows, :, None] * (Y - p)[:, None, :]
     L = (L + L.transpose(0, 2, 1)) / 2
     L += sizes[:, :, None] * sizes[:, None, :] / total[:, None, None]
     here = ~(gone[:, :, None] | gone[:, None, :])
     R = np.linalg.inv(np.where(here, L, np.eye(Y.shape[1])))
-    linear = np.einsum("ic,icd->id", predictions - sizes / total[:, None], R)
+    linear = np.einsum("ic,icd->id", p - sizes / total[:, None], R)
     own = np.einsum("icc->ic", R) - 1.0 / np.where(gone, 1.0, sizes)
     with np.errstate(divide="ignore"):
         logs = np.log(sizes / total[:, None] if priors is None else np.broadcast_to(priors, sizes.shape))

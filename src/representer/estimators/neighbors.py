@@ -68,7 +68,8 @@ class _Neighbors(BaseEstimator):
 
     def _prepare(self, X: Any) -> None:
         """Check the arguments and keep the prepared inputs."""
-        if not (self.weights in ("uniform", "distance") or callable(self.weights)):
+        named = isinstance(self.weights, str) and self.weights in ("uniform", "distance")
+        if not (named or callable(self.weights)):
             raise ValueError(f"weights is {self.weights!r}; use 'uniform', 'distance' or a function of the distances.")
         if self.threads is not None:
             checks.whole(self.threads, "threads")
