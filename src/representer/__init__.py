@@ -5,6 +5,14 @@ from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.pca import KernelPCA
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from representer import kernels, psd
+from representer.estimators.clustering import KernelKMeans, SpectralClustering
+from representer.estimators.density import ParzenDensity
+from representer.estimators.discriminant import KernelFisherDiscriminant
+from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
+from representer.estimators.smoother import NadarayaWatson
 from representer.functions import Function, project
 from representer import kernels, psd
 from representer.estimators.conditional_mean import ConditionalMeanEmbedding
@@ -33,6 +41,15 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "KernelFisherDiscriminant",
+    "KernelKMeans",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
+    "KernelRidge",
+    "KernelRidgeClassifier",
+    "NadarayaWatson",
+    "ParzenDensity",
+    "SpectralClustering",
     "kernels",
     "plotting",
     "herding",

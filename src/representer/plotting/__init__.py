@@ -19,3 +19,8 @@ __all__ = ["NullDisplay", "WitnessDisplay"]
 from representer.plotting.preimage import ImageRowsDisplay
 
 __all__ = ["ImageRowsDisplay"]
+"""Pictures: Display objects that compute and draw apart, as in scikit-learn."""
+
+from representer.plotting.density import DensityDisplay, RegressionDisplay
+
+__all__ = ["DensityDisplay", "RegressionDisplay"]

@@ -1,0 +1,426 @@
+"""Clusters in H: kernel k-means, and spectral clustering of the graph whose edges are kernel values."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from representer import _tiles
+from representer.estimators.inputs import check_inputs, check_weights, is_precomputed, to_kernel
+from representer.functions import Function
+from representer.gram import Gram, machine_memory
+from representer.kernels import checks
+from representer.kernels.base import Kernel, require_definite
+
+DENSE_UP_TO = 1000  # rows up to which all eigenvectors at once are faster than a few by iteration
+
+
+class _Products:
+    """Products with the columns of a kernel matrix, which is stored where it takes at most a quarter of the memory."""
+
+    def __init__(self, kernel: Kernel, inputs: Any, memory: int, threads: int | None):
+        self.kernel, self.inputs, self.threads = kernel, inputs, threads
+        self.gram = Gram.of(kernel, inputs, threads=threads, memory=memory)
+        self.stored = self.gram.dense() if len(inputs) ** 2 * inputs.dtype.itemsize <= memory // 4 else None
+        self.diagonal = kernel.diagonal(inputs).astype(np.float64)
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        if self.stored is None:
+            return self.gram @ V
+        return (self.stored @ V.astype(self.stored.dtype, copy=False)).astype(np.float64, copy=False)
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """The columns at some indices."""
+        if self.stored is None:
+            return self.kernel.block(self.inputs, self.inputs[index], threads=self.threads)
+        return self.stored[:, index]
+
+    def some(self, index: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """The product of the columns at some indices with as many rows V."""
+        if self.stored is None:
+            return Gram.of(self.kernel, self.inputs, self.inputs[index], threads=self.threads) @ V
+        return self.columns(index) @ V
+
+
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    r"""minimise over centres m_1, ..., m_k in H:  sum_i w_i min_c ||k(x_i, .) - m_c||^2.
+
+    Lloyd's steps: a centre is the mean embedding of its cluster, and d(x, m_c)^2 = k(x, x) - 2 m_c(x) + ||m_c||^2. One
+    product of the kernel matrix with indicators serves all clusters and all restarts, and later steps multiply only
+    the columns of inputs that have moved. The result does not depend on the order of the rows.
+
+    Parameters
+    ----------
+    n_clusters : int
+    kernel : Kernel or str
+        A kernel object on inputs of any type, or a name such as "rbf" or "precomputed".
+    init : "k-means++" or inputs
+        How the first centres are found: far apart at random, or n_clusters inputs of the kernel, whose representers
+        they are.
+    n_init : int
+        Starts, of which the best is kept; with given centres there is one.
+    max_iter : int
+        Steps from each start.
+    memory : int, optional
+        Bytes; the machine's memory when not given. The kernel matrix is stored if it takes at most a quarter of them,
+        and otherwise computed anew in each step.
+    threads : int, optional
+    random_state : int or Generator
+
+    Attributes
+    ----------
+    centers_ : Function
+        The centres, one output each.
+    labels_ : array of shape (n,)
+        The cluster of each training input.
+    inertia_ : float
+        The sum that was minimised.
+    kernel_ : Kernel
+        The kernel used, with all length scales.
+    n_iter_ : int
+        Steps from the start that was kept.
+
+    References
+    ----------
+    Arthur and Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007. Dhillon, Guan and Kulis, Kernel
+    k-means, spectral clustering and normalized cuts, KDD 2004.
+
+    Examples
+    --------
+    >>> from representer import KernelKMeans
+    >>> from representer.kernels import Spectrum
+    >>> model = KernelKMeans(2, kernel=Spectrum(2)).fit(["abab", "baba", "cdcd", "dcdc", "cdc"])
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        init: Any = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 300,
+        memory: int | None = None,
+        threads: int | None = None,
+        random_state: Any = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelKMeans:
+        """Find the clusters of X; y is not used."""
+        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        _check_count(self.n_clusters, checks.number_of(X))
+        checks.whole(self.n_init, "n_init")
+        checks.whole(self.max_iter, "max_iter")
+        given = check_weights(sample_weight, X)
+        kernel = to_kernel(self.kernel).fitted_to(X, given)
+        require_definite(kernel, "a mean")
+        A = kernel.prepare(X)
+        weights = np.ones(len(A)) if given is None else given
+        memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
+        with _tiles.one_blas_thread():
+            K = _Products(kernel, A, memory, self.threads)
+            runs = [
+                run
+                for labels in self._starts(K, weights, memory)
+                for run in _lloyd(K, weights, labels, self.n_clusters, self.max_iter)
+            ]
+        # the first of those that are equal up to rounding
+        best = min(run[0] for run in runs)
+        inertia, labels, members, norms, steps = next(run for run in runs if run[0] <= best * (1 + 1e-9))
+        self.kernel_, self.inertia_, self.labels_, self.n_iter_ = kernel, inertia, labels.astype(np.int32), steps
+        self.centers_ = Function(kernel, X, members)
+        self._norms, self._n_features_out = norms, self.n_clusters
+        found = len(np.unique(labels))
+        if found < self.n_clusters:
+            self._warn(f"Only {found} of {self.n_clusters} clusters have members: there are too few distinct inputs")
+        elif steps == self.max_iter:
+            self._warn(f"The clusters still moved after max_iter={self.max_iter} steps; use more")
+        return self
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(f"{message}.", ConvergenceWarning, stacklevel=3)
+
+    def _starts(self, K: _Products, weights: np.ndarray, memory: int) -> list[np.ndarray]:
+        """Labels to start from, as many at a time as fit the memory: arrays of shape (n_starts, n)."""
+        n, k, A = len(weights), self.n_clusters, K.inputs
+        if not isinstance(self.init, str):
+            if checks.number_of(self.init) != k:
+                raise ValueError(f"init has {checks.number_of(self.init)} inputs; give one for each of {k} clusters.")
+            C = K.kernel.prepare(self.init, like=A)
+            values = K.kernel.diagonal(C) - 2.0 * K.kernel.block(A, C, threads=self.threads)
+            return [values.argmin(axis=1)[None]]
+        if self.init != "k-means++":
+            raise ValueError(f"init is {self.init!r}; use 'k-means++' or give {k} inputs.")
+        generators = np.random.default_rng(self.random_state).spawn(self.n_init)
+        # draws run along the values of the mean embedding, which are the same for any order of the rows
+        order = np.argsort(K @ weights, kind="stable")
+        at_once = int(np.clip(memory // (16 * 8 * n * k), 1, self.n_init))
+        parts = _tiles.split(self.n_init, at_once)
+        return [_far_apart(K, weights, order, k, generators[part]) for part in parts]
+
+    def _values(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Checked inputs, and -2 m_c(x) + ||m_c||^2."""
+        check_is_fitted(self)
+        X = check_inputs(self, X, self.kernel_, reset=False)
+        return X, self._norms - 2.0 * self.centers_(X).astype(np.float64)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The cluster with the nearest centre, for each input in X."""
+        return self._values(X)[1].argmin(axis=1).astype(np.int32)
+
+    def _squares(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Checked inputs, and squared distances from the centres."""
+        X, values = self._values(X)
+        own = self.kernel_.diagonal(self.kernel_.prepare(X, like=self.centers_._prepared))
+        squares = values + own[:, None]
+        # a difference as small as the rounding of its terms is none: the input is its cluster
+        rounding = 8 * np.finfo(own.dtype).eps * (own[:, None] + np.where(np.isfinite(self._norms), self._norms, 0.0))
+        return X, np.where(squares <= rounding, 0.0, squares)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The distances ||k(x, .) - m_c|| from all centres."""
+        X, squares = self._squares(X)
+        distances = np.sqrt(squares)
+        return distances.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else distances
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the (weighted) sum of squared distances from the nearest centre."""
+        X, squares = self._squares(X)
+        weights = check_weights(sample_weight, X)
+        return -float(squares.min(axis=1) @ (np.ones(len(squares)) if weights is None else weights))
+
+
+def _check_count(n_clusters: Any, n: int) -> None:
+    if checks.whole(n_clusters, "n_clusters") > n:
+        raise ValueError(f"n_samples={n} should be >= n_clusters={n_clusters}.")
+
+
+def _far_apart(
+    K: _Products, weights: np.ndarray, order: np.ndarray, k: int, generators: list[np.random.Generator]
+) -> np.ndarray:
+    """Labels by k-means++: a seed is drawn with probability proportional to w_i d_i^2, d_i the distance from the seeds.
+
+    Of a few draws the one that lowers the sum of w_i d_i^2 most is taken. Returns the nearest seed of each input, for
+    each generator.
+    """
+    n_starts = len(generators)
+    squares = np.full((n_starts, len(weights)), np.inf)
+    labels = np.zeros((n_starts, len(weights)), np.int64)
+    drawn = np.stack([_draw(weights, order, 1, rng) for rng in generators])
+    for seed in range(k):
+        columns = K.columns(drawn.ravel()).astype(np.float64).T.reshape(*drawn.shape, -1)
+        distances = np.maximum(K.diagonal + K.diagonal[drawn][:, :, None] - 2.0 * columns, 0.0)
+        best = (np.minimum(distances, squares[:, None]) @ weights).argmin(axis=1)
+        distances = distances[np.arange(n_starts), best]
+        labels[distances < squares] = seed
+        squares = np.minimum(squares, distances)
+        pairs = zip(squares, generators, strict=True)
+        drawn = np.stack([_draw(weights * row, order, 2 + int(np.log(k)), rng) for row, rng in pairs])
+    return labels
+
+
+def _draw(masses: np.ndarray, order: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices drawn with probabilities proportional to their masses, which are laid side by side in a given order."""
+    ends = np.cumsum(masses[order])
+    found = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
+    return order[np.minimum(found, len(order) - 1)]
+
+
+def _lloyd(K: _Products, weights: np.ndarray, labels: np.ndarray, k: int, max_iter: int) -> list[tuple]:
+    """Lloyd's steps from several starts at once, until no label changes.
+
+    Returns inertia, labels, the coefficients of the centres, their squared norms and the number of steps, for each
+    start.
+    """
+    n_starts, n = labels.shape
+    starts = np.arange(n_starts)
+    labels = labels.T.copy()
+    members = np.zeros((n, n_starts, k))
+    members[np.arange(n)[:, None], starts, labels] = weights[:, None]
+    sums = (K @ members.reshape(n, -1)).reshape(members.shape)
+    steps = np.zeros(n_starts, int)
+    for step in range(1, max_iter + 1):
+        values, _, _ = _distances(sums, members)
+        new = values.argmin(axis=2)
+        _fill_empty(new, values + K.diagonal[:, None, None], weights, k)
+        moved = np.flatnonzero(np.any(new != labels, axis=1))
+        steps[np.any(new != labels, axis=0) | (step == 1)] = step
+        if not len(moved):
+            break
+        old = members[moved]
+        labels = new
+        members[moved] = 0.0
+        members[moved[:, None], starts, labels[moved]] = weights[moved, None]
+        if len(moved) < n // 4:
+            sums += K.some(moved, (members[moved] - old).reshape(len(moved), -1)).reshape(sums.shape)
+        else:
+            sums = (K @ members.reshape(n, -1)).reshape(sums.shape)
+    values, norms, masses = _distances(sums, members)
+    labels = values.argmin(axis=2)
+    nearest = np.maximum(np.take_along_axis(values, labels[:, :, None], axis=2)[:, :, 0] + K.diagonal[:, None], 0.0)
+    inertia = weights @ nearest
+    coef = members / np.where(masses > 0, masses, 1.0)
+    return [(float(inertia[r]), labels[:, r], coef[:, r], norms[r], int(steps[r])) for r in starts]
+
+
+def _distances(sums: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """-2 m_c(x_i) + ||m_c||^2 for each input, start and cluster; ||m_c||^2, infinite for empty clusters; masses."""
+    masses = members.sum(axis=0)
+    safe = np.where(masses > 0, masses, 1.0)
+    norms = np.where(masses > 0, np.einsum("irc,irc->rc", members, sums) / safe**2, np.inf)
+    return norms - 2.0 * sums / safe, norms, masses
+
+
+def _fill_empty(labels: np.ndarray, squares: np.ndarray, weights: np.ndarray, k: int) -> None:
+    """Give each cluster without members the input that is farthest from its centre, unless all are at theirs."""
+    for r in range(labels.shape[1]):
+        masses = np.bincount(labels[:, r], weights, k)
+        for empty in np.flatnonzero(masses == 0):
+            far = np.take_along_axis(squares[:, r], labels[:, r, None], axis=1).ravel()
+            far = np.where((weights > 0) & (masses[labels[:, r]] > weights), far, 0.0)
+            if far.max() <= 1e-12 * np.abs(squares[:, r][np.isfinite(squares[:, r])]).max():
+                break
+            masses[labels[far.argmax(), r]] -= weights[far.argmax()]
+            masses[empty] += weights[far.argmax()]
+            labels[far.argmax(), r] = empty
+
+
+class SpectralClustering(ClusterMixin, BaseEstimator):
+    r"""k-means on eigenvectors of the normalised Laplacian  I - D^(-1/2) A D^(-1/2),  A_ij = k(x_i, x_j), A_ii = 0.
+
+    D is the diagonal matrix of the degrees sum_j A_ij. The eigenvectors with the smallest eigenvalues, divided by the
+    roots of the degrees, are nearly constant on groups of inputs that few edges leave. For many inputs they come from
+    products with the kernel matrix, which need not be stored.
+
+    Parameters
+    ----------
+    n_clusters : int
+    kernel : Kernel or str
+        A kernel object on inputs of any type, with values that are not negative, or a name such as "rbf" or
+        "precomputed".
+    n_components : int, optional
+        Eigenvectors to use; n_clusters when not given.
+    n_init : int
+        Starts of k-means.
+    memory : int, optional
+        Bytes; the machine's memory when not given. The kernel matrix is stored if it takes at most a quarter of them.
+    threads : int, optional
+    random_state : int or RandomState
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+    embedding_ : array of shape (n, n_components)
+    eigenvalues_ : array of shape (n_components,)
+        Of the normalised Laplacian; as many are zero as the graph has parts without edges between them.
+    kernel_ : Kernel
+        The kernel used, with all length scales.
+
+    References
+    ----------
+    von Luxburg, A tutorial on spectral clustering, Statistics and Computing 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import SpectralClustering
+    >>> from representer.kernels import RBF
+    >>> angle = np.linspace(0, 2 * np.pi, 40)
+    >>> circle = np.c_[np.cos(angle), np.sin(angle)]
+    >>> labels = SpectralClustering(2, kernel=RBF(0.3)).fit_predict(np.r_[circle, 3 * circle])
+    >>> bool(np.all(labels[:40] == labels[0]) and np.all(labels[40:] != labels[0]))
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        n_components: int | None = None,
+        n_init: int = 10,
+        memory: int | None = None,
+        threads: int | None = None,
+        random_state: Any = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.n_components = n_components
+        self.n_init = n_init
+        self.memory = memory
+        self.threads = threads
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> SpectralClustering:
+        """Find the clusters of X; y is not used."""
+        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        n = checks.number_of(X)
+        _check_count(self.n_clusters, n)
+        checks.whole(self.n_init, "n_init")
+        count = self.n_clusters if self.n_components is None else checks.whole(self.n_components, "n_components")
+        if count > n:
+            raise ValueError(f"n_components is {count}, but there are only {n} inputs.")
+        self.kernel_ = to_kernel(self.kernel).fitted_to(X)
+        memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
+        K = _Products(self.kernel_, self.kernel_.prepare(X), memory, self.threads)
+        degrees = K @ np.ones(n) - K.diagonal
+        if degrees.min() < -1e-10 * np.abs(degrees).max():
+            raise ValueError(
+                "An input has a negative sum of kernel values, which no graph has; "
+                "use a kernel without negative values, such as RBF."
+            )
+        isolated = degrees <= 1e-14 * max(np.abs(K.diagonal).max(), degrees.max())
+        root = np.where(isolated, 1.0, np.sqrt(np.where(isolated, 1.0, degrees)))
+        values, vectors = self._eigenvectors(K, root, count)
+        self.eigenvalues_, self.embedding_ = 1.0 - values, vectors / root[:, None]
+        means = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state).fit(self.embedding_)
+        self.labels_ = means.labels_
+        return self
+
+    def _eigenvectors(self, K: _Products, root: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The largest eigenvalues of D^(-1/2) A D^(-1/2), falling, and their vectors with largest entry positive."""
+        n = len(root)
+        if K.stored is not None and (n <= DENSE_UP_TO or count >= n - 1):
+            A = K.stored.astype(np.float64)
+            np.fill_diagonal(A, 0.0)
+            values, vectors = eigh(A / np.multiply.outer(root, root), subset_by_index=[n - count, n - 1])
+        else:
+
+            def apply(v: np.ndarray) -> np.ndarray:
+                scaled = v.ravel() / root
+                return (K @ scaled - K.diagonal * scaled) / root
+
+            operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
+            values, vectors = eigsh(operator, count, which="LA", v0=root)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        return values, vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
