@@ -2,6 +2,7 @@
 
 from representer import kernels, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.rbf_network import RBFNetwork
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.functions import Function, project
 from representer.gram import Gram
@@ -13,6 +14,7 @@ __all__ = [
     "Gram",
     "KernelRidge",
     "KernelRidgeClassifier",
+    "RBFNetwork",
     "kernels",
     "project",
     "psd",
