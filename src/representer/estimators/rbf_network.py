@@ -242,22 +242,8 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _system(self, X: np.ndarray, weights: np.ndarray, path: bool) -> Saddle | Restricted:
         """The solver for these inputs; sets centers_ and the polynomials."""
-        n = len(X)
-        m = (
-            n
-            if self.centers is None
-            else int(self.centers)
-            if isinstance(self.centers, Integral)
-            else len(self.centers)
-        )
-        needed = 8 * (n * n * (6 if path else 3) if self.centers is None else 4 * n * m + 3 * m * m)
-        memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
-        if needed > memory:
-            raise MemoryError(
-                f"A network on {n} points and {m} centers needs {needed / 1e9:.3g} GB, above the budget of "
-                f"{memory / 1e9:.3g} GB; use fewer centers (such as centers=1000), or a larger memory=."
-            )
         self.centers_ = X if self.centers is None else self._centers(X, weights)
+        self._announce(len(X), len(self.centers_), path)
         self._polynomials = Polynomials.on(X, self.degree_)
         P, inputs = self._polynomials(X), self.kernel_.prepare(X)
         if self.centers is None:
@@ -275,6 +261,16 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if rank < P.shape[1]:
             self._warn_undetermined(X, P.shape[1])
         return solver
+
+    def _announce(self, n: int, m: int, path: bool) -> None:
+        """Raise if what the fit holds is above the budget."""
+        needed = 8 * (n * n * (6 if path else 3) if self.centers is None else 4 * n * m + 3 * m * m)
+        memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
+        if needed > memory:
+            raise MemoryError(
+                f"A network on {n} points and {m} centers needs {needed / 1e9:.3g} GB, above the budget of "
+                f"{memory / 1e9:.3g} GB; use fewer centers (such as centers=1000), or a larger memory=."
+            )
 
     def _centers(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if isinstance(self.centers, Integral):
