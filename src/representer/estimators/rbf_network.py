@@ -132,6 +132,8 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The fitted f, with its gradient and energy.
     kernel_ : Kernel
         The kernel used, with all length scales.
+    X_fit_ : array of shape (n_points, n_columns)
+        The data points that the fit saw: those with a weight and, when alpha = 0, repeated ones once.
     centers_ : array of shape (n_centers, n_columns)
     dual_coef_ : array of shape (n_centers,) or (n_centers, n_targets)
         The numbers a.
@@ -197,7 +199,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.alpha_ = float(alphas[0])
         if len(alphas) > 1:
             self._choose(alphas, Y, weights)
-        self._data = len(X)
+        self.X_fit_ = X
         self.function_ = self._network(Y)
         self.dual_coef_ = self.function_.radial.coef
         return self
@@ -324,12 +326,11 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """The functions u_i with f(x) = sum_i y_i u_i(x), for one data point, for several, or for all of them.
 
         They tell how far the influence of a data point reaches. With alpha = 0 they are the cardinal functions: u_i is
-        one at x_i and zero at all other data points. The data points are those with a weight, in their order; when
-        alpha = 0 repeated ones count once.
+        one at x_i and zero at all other data points. Data points are numbered as in ``X_fit_``.
         """
         check_is_fitted(self)
-        rows = np.arange(self._data)[slice(None) if index is None else index]
-        unit = np.zeros((self._data, rows.size))
+        rows = np.arange(len(self.X_fit_))[slice(None) if index is None else index]
+        unit = np.zeros((len(self.X_fit_), rows.size))
         unit[rows.ravel(), np.arange(rows.size)] = 1.0
         return self._network(unit, single=rows.ndim == 0)
 
