@@ -1,7 +1,7 @@
 """Does a map of handwritten digits keep them apart? Principal components against a latent variable model.
 
 Each of the 64 pixels is a Gaussian process of two latent numbers. The background shows how sure the map is: white near
-the data, dark where it has never been. Along the right side the map is asked what lies between the digits.
+the data, dark where it has never been. On the right the map is asked what it expects at a grid of places.
 """
 
 import matplotlib.pyplot as plt
@@ -42,6 +42,6 @@ grid = np.stack(np.meshgrid(np.linspace(low[0], high[0], 9), np.linspace(high[1]
 mean, std = model.inverse_transform(grid, return_std=True)
 sure = np.clip(1.0 - std / std.max(), 0.0, 1.0)
 tiles = (mean * sure).reshape(9, 9, 8, 8).transpose(0, 2, 1, 3).reshape(72, 72)
-right.imshow(tiles, cmap="gray_r")
+right.imshow(tiles, cmap="gray_r", vmin=0.0, vmax=1.0)
 right.set(title="what the map expects where", xticks=[], yticks=[])
 plt.show()

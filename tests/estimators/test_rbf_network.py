@@ -1,6 +1,7 @@
 """RBF networks against SciPy, natural cubic splines, polynomials and refits."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -174,6 +175,22 @@ def test_centers_are_data_points_and_reproducible():
     assert len(repr(first.function_)) < 100
 
 
+@pytest.mark.parametrize("alpha", [0.1, [0.1, 1.0]])
+@pytest.mark.parametrize("centers", [None, 200])
+def test_memory_stays_below_what_is_announced(alpha, centers):
+    X = RNG.uniform(size=(700, 2))
+    model = RBFNetwork(alpha=alpha, centers=centers)
+    with pytest.raises(MemoryError) as error:
+        clone(model).set_params(memory=1000).fit(X, X[:, 0])
+    announced = 1e9 * float(str(error.value).split("needs ")[1].split(" GB")[0])
+    model.fit(X, X[:, 0])
+    tracemalloc.start()
+    model.fit(X, X[:, 0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.4 * announced < peak < 1.1 * announced
+
+
 # ---- too few points, and errors ----
 
 
@@ -181,7 +198,7 @@ def test_too_few_points_give_the_least_polynomial():
     with pytest.warns(UserWarning, match="2 points in 2 columns do not determine the 3 polynomials up to degree 1"):
         model = RBFNetwork().fit([[0.0, 0.0], [2.0, 0.0]], [1.0, 3.0])
     np.testing.assert_allclose(model.predict([[0.0, 0.0], [2.0, 0.0], [1.0, 9.0]]), [1.0, 3.0, 2.0], atol=1e-12)
-    with pytest.warns(UserWarning, match="1 points"):
+    with pytest.warns(UserWarning, match=r"1 points .* is taken\. Use more"):
         assert RBFNetwork().fit([[5.0]], [3.0]).predict([[5.0]]) == pytest.approx(3.0)
 
 
@@ -218,6 +235,10 @@ def test_path_without_points_to_leave_out():
         ({"alpha": [0.0, 1.0]}, "has a 0 in it"),
         ({"alpha": []}, "alpha is"),
         ({"centers": 0}, "centers is 0"),
+        ({"centers": 2.5}, "centers is 2.5; use a whole number"),
+        ({"centers": "kmeans"}, "centers is 'kmeans'; use a whole number"),
+        ({"centers": np.ones((5, 2))}, "rows that are alike"),
+        ({"threads": 0}, "threads is 0"),
         ({"centers": np.ones((5, 3))}, "centers has 3 columns"),
         ({"kernel": RBF(100.0)}, "singular to rounding on these points; use a larger alpha"),
     ],

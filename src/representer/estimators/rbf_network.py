@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -190,6 +190,8 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         weights = check_weights(sample_weight, X)
         weights = np.ones(len(X)) if weights is None else weights
         alphas = self._alphas()
+        if self.threads is not None:
+            checks.whole(self.threads, "threads")
         self._single_output = y.ndim == 1
         # without a weight a point is not there
         rows = np.flatnonzero(weights) if alphas[0] > 0 or len(alphas) > 1 else _distinct(X, y, weights)
@@ -280,13 +282,17 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
             rng = check_random_state(self.random_state)
             # points are picked twice only where there are no others
             return np.unique(kmeans_plusplus(X, number, sample_weight=weights, random_state=rng)[0], axis=0)
+        if isinstance(self.centers, str | Real):
+            raise ValueError(f"centers is {self.centers!r}; use a whole number, or an array of points.")
         centers = check_array(self.centers, dtype=np.float64, input_name="centers")
         if centers.shape[1] != X.shape[1]:
             raise ValueError(f"centers has {centers.shape[1]} columns, but X has {X.shape[1]}.")
+        if len(np.unique(centers, axis=0)) < len(centers):
+            raise ValueError("centers has rows that are alike; give each point once.")
         return centers
 
     def _warn_undetermined(self, X: np.ndarray, polynomials: int) -> None:
-        constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+        constant = np.flatnonzero((X.max(axis=0) == X.min(axis=0)) & (len(X) > 1))
         warnings.warn(
             f"{len(X)} points in {X.shape[1]} columns do not determine the {polynomials} polynomials up to degree "
             f"{self.degree_}, so the one with the least coefficients is taken"
