@@ -304,13 +304,10 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _choose(self, alphas: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> None:
         """The alpha with the least leave-one-out error."""
-        scores = []
-        for alpha in alphas:
-            errors = self._solver.leave_one_out(alpha, Y)
-            scores.append(-float(np.average((errors**2).mean(axis=1), weights=weights)))
-            if scores[-1] == max(scores):
-                self.alpha_, predictions = float(alpha), Y - errors
-        self.loo_scores_ = np.array(scores)
+        errors = self._solver.leave_one_out(alphas, Y)
+        self.loo_scores_ = -np.average((errors**2).mean(axis=2), axis=1, weights=weights)
+        best = int(self.loo_scores_.argmax())
+        self.alpha_, predictions = float(alphas[best]), Y - errors[best]
         self.loo_predictions_ = predictions[:, 0] if self._single_output else predictions
 
     def _network(self, Y: np.ndarray, single: bool | None = None) -> Network:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from representer.kernels import checks
-from representer.kernels.base import Kernel
+from representer.kernels.base import Kernel, raise_to
 from representer.kernels.stationary import Stationary
 
 
@@ -59,21 +59,35 @@ class Polyharmonic(Stationary):
         return -1.0 if self.conditional_order % 2 else 1.0
 
     def phi(self, s: np.ndarray) -> None:
-        """s <- +-s^(power / 2), times log r = (log s) / 2 for even powers."""
-        logarithm = None if self.power % 2 else _log(s)
-        np.power(s, 0.5 * self.power, out=s)
-        s *= self._sign
-        if logarithm is not None:
-            s *= 0.5 * logarithm
+        """s <- +-r^power, times log r = (log s) / 2 for even powers."""
+        if self.power % 2:
+            np.sqrt(s, out=s)
+            raise_to(s, self.power)
+            s *= self._sign
+        else:
+            logarithm = _log(s)
+            raise_to(s, self.power // 2)
+            logarithm *= 0.5 * self._sign
+            s *= logarithm
 
     def slope(self, s: np.ndarray) -> None:
-        half = 0.5 * self.power
-        factor = half if self.power % 2 else 0.5 * (half * _log(s) + 1.0)
+        """The derivative of r^power by s is (power / 2) r^(power - 2), and of log r it is 1 / (2 s)."""
         zero = s == 0
-        s[zero] = 1.0  # r and r^2 log r have no derivative by s at zero
-        np.power(s, half - 1.0, out=s)
-        s *= factor
-        s *= self._sign
+        s[zero] = 1.0  # r and r^2 log r have no derivative there
+        if self.power % 2:
+            factor = 0.5 * self.power * self._sign
+            np.sqrt(s, out=s)
+            if self.power == 1:
+                np.divide(1.0, s, out=s)
+            else:
+                raise_to(s, self.power - 2)
+            s *= factor
+        else:
+            logarithm = _log(s)
+            logarithm *= 0.25 * self.power * self._sign
+            logarithm += 0.5 * self._sign
+            raise_to(s, self.power // 2 - 1)
+            s *= logarithm
         s[zero] = 0.0
 
     def diagonal(self, A: Any) -> np.ndarray:

@@ -64,17 +64,18 @@ class Saddle:
         padded = np.concatenate([np.zeros((m, len(values))), vectors])
         return np.maximum(values, 0.0), self.rotation.forward(padded)
 
-    def leave_one_out(self, alpha: float, Y: np.ndarray) -> np.ndarray:
-        """y_i less the prediction of y_i by the fit without i: a_i / G_ii, G the operator from y to a.
+    def leave_one_out(self, alphas: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """y_i less the prediction of y_i by the fit without i, an array of shape (n_alphas, *Y.shape).
 
-        It is 0 for a point without which the polynomials are not determined.
+        It is a_i / G_ii, G the operator from y to a, and 0 for a point without which polynomials are not determined.
         """
         values, vectors = self._spectrum
-        inverse = 1.0 / (values + alpha)
-        a = vectors @ (inverse[:, None] * (vectors.T @ (self.root * Y)))
-        G = (vectors**2 @ inverse)[:, None] * self.root
-        decided = 1e-12 * np.max(G, initial=0.0) < G
-        return np.divide(a, G, out=np.zeros_like(a), where=decided)
+        inverse = 1.0 / (values[:, None] + alphas)
+        inside = inverse[:, :, None] * (vectors.T @ (self.root * Y))[:, None]
+        a = np.tensordot(vectors, inside, axes=1)
+        G = (vectors**2 @ inverse * self.root)[:, :, None]
+        decided = G / G.max(axis=0) > 1e-12
+        return np.divide(a, G, out=np.zeros_like(a), where=decided).swapaxes(0, 1)
 
 
 class Restricted:
@@ -115,26 +116,33 @@ class Restricted:
         B -= self.polynomials @ (self.polynomials.T @ B)
         self.U, self.values, self.V = svd(B, full_matrices=False, overwrite_a=True, check_finite=False)
 
-    def _shrunk(self, alpha: float) -> np.ndarray:
-        """values / (values^2 + alpha), 0 where a direction is not seen by the data."""
-        seen = self.values > len(self.values) * np.finfo(np.float64).eps * self.values.max(initial=0.0)
-        return np.divide(self.values, self.values**2 + alpha, out=np.zeros_like(self.values), where=seen)
+    def _shrunk(self, alphas: np.ndarray) -> np.ndarray:
+        """values / (values^2 + alpha), 0 where a direction is not seen by the data; one column for each alpha."""
+        values = self.values[:, None]
+        seen = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+        shape = (len(values), len(alphas))
+        return np.divide(values, values**2 + alphas, out=np.zeros(shape), where=np.broadcast_to(seen, shape))
 
     def solve(self, alpha: float, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """a and b for each column of Y."""
         Y, m = self.root * Y, self.rotation.rank
-        c = self.V.T @ (self._shrunk(alpha)[:, None] * (self.U.T @ Y))
+        c = self.V.T @ (self._shrunk(np.array([alpha])) * (self.U.T @ Y))
         inside = solve_triangular(self.L, c, lower=True, trans="T")
         a = self.rotation.forward(np.concatenate([np.zeros((m, Y.shape[1])), inside]))
         return a, self.outer.solve(self.polynomials.T @ (Y - self.root * (self.gram @ a)))
 
-    def leave_one_out(self, alpha: float, Y: np.ndarray) -> np.ndarray:
-        """y_i less the prediction of y_i by the fit without i: the residual over one less its leverage, or 0."""
-        Y, share = self.root * Y, self.values * self._shrunk(alpha)
-        residual = Y - self.polynomials @ (self.polynomials.T @ Y) - self.U @ (share[:, None] * (self.U.T @ Y))
-        leverage = (self.polynomials**2).sum(axis=1) + self.U**2 @ share
-        rest = (1.0 - leverage)[:, None] * self.root
-        return np.divide(residual, rest, out=np.zeros_like(residual), where=rest > 1e-12 * self.root)
+    def leave_one_out(self, alphas: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """y_i less the prediction of y_i by the fit without i, an array of shape (n_alphas, *Y.shape).
+
+        It is the residual over one less the leverage, and 0 for a point of leverage one.
+        """
+        Y, share = self.root * Y, self.values[:, None] * self._shrunk(alphas)
+        inside = share[:, :, None] * (self.U.T @ Y)[:, None]
+        residual = (Y - self.polynomials @ (self.polynomials.T @ Y))[:, None] - np.tensordot(self.U, inside, axes=1)
+        leverage = (self.polynomials**2).sum(axis=1)[:, None] + self.U**2 @ share
+        rest = ((1.0 - leverage) * self.root)[:, :, None]
+        decided = rest > 1e-12 * self.root[:, :, None]
+        return np.divide(residual, rest, out=np.zeros_like(residual), where=decided).swapaxes(0, 1)
 
 
 def _positive(S: np.ndarray, where: str, remedy: str) -> np.ndarray:
