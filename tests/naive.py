@@ -70,6 +70,22 @@ def periodic(x, y, length_scale=1.0, period=1.0):
     return np.exp(-2.0 * np.sum((np.sin(np.pi * (x - y) / period) / length_scale) ** 2))
 
 
+def polyharmonic(x, y, power=3, length_scale=1.0):
+    s = squared_distance(x, y, length_scale)
+    sign = (-1.0) ** (power // 2 + 1)
+    if s == 0:
+        return 0.0
+    return sign * np.sqrt(s) ** power * (1.0 if power % 2 else 0.5 * np.log(s))
+
+
+def thin_plate(x, y, length_scale=1.0):
+    return polyharmonic(x, y, 2, length_scale)
+
+
+def multiquadric(x, y, length_scale=1.0):
+    return -np.sqrt(1.0 + squared_distance(x, y, length_scale))
+
+
 def linear(x, y, length_scale=1.0):
     return np.sum(x * y / np.asarray(length_scale) ** 2)
 
@@ -179,6 +195,9 @@ FORMULAS = {
     "Matern": matern,
     "RationalQuadratic": rational_quadratic,
     "Periodic": periodic,
+    "Polyharmonic": polyharmonic,
+    "ThinPlate": thin_plate,
+    "Multiquadric": multiquadric,
     "Linear": linear,
     "Polynomial": polynomial,
     "Sigmoid": sigmoid,

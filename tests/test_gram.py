@@ -264,6 +264,46 @@ def test_contraction_names_all_hyper_parameters(rng):
     }
 
 
+@pytest.mark.parametrize("kind", ["array", "factors"])
+@pytest.mark.parametrize("m", [None, 300])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_input_gradient_of_rbf_by_hand(rng, kind, m, transposed):
+    X, Y = dense(rng, 600), None if m is None else dense(rng, m)
+    K = Gram(RBF(1.5), X, Y)
+    K = K.T if transposed else K
+    W, given = weights(rng, K.shape, kind)
+    A, B = X, X if Y is None else Y
+    A, B = (B, A) if transposed else (A, B)
+    G = -W * np.exp(-0.5 * cdist(A, B, "sqeuclidean") / 1.5**2) / 1.5**2
+    expected = G.sum(axis=1)[:, None] * A - G @ B
+    np.testing.assert_allclose(K.input_gradient(given), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_input_gradient_of_nested_kernels_equals_that_of_the_kernel(rng, threads):
+    kernel, X, Y = 2.0 * RBF([1.0, 2.0, 3.0]) * (Polynomial(2) + 1.0), dense(rng, 600), dense(rng, 270)
+    W = rng.normal(size=(600, 270))
+    expected = kernel.input_gradient(X, Y, W)
+    np.testing.assert_allclose(Gram(kernel, X, Y, threads=threads).input_gradient(W), expected, rtol=1e-9)
+    single = Gram(kernel, X.astype(np.float32), Y.astype(np.float32)).input_gradient(W)
+    np.testing.assert_allclose(single, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+
+
+def test_lower_triangle_of_symmetric_weights_is_enough(rng):
+    X = dense(rng, 600)
+    K, W = Gram(RBF(), X), rng.normal(size=(600, 600))
+    W = W + W.T
+    lower = np.tril(W) + np.triu(np.full_like(W, np.nan), 1)
+    np.testing.assert_allclose(K.input_gradient(lower, lower=True), K.input_gradient(W), rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="two different sets"):
+        Gram(RBF(), X, X).input_gradient(W, lower=True)
+
+
+def test_there_is_no_gradient_by_strings(rng):
+    with pytest.raises(TypeError, match="not vectors"):
+        Gram(Spectrum(2), strings(rng, 5)).input_gradient(np.ones((5, 5)))
+
+
 # ---- chunks ----
 
 
@@ -302,6 +342,16 @@ def test_chunks_equal_the_whole(on_disk, rng, other):
     if other == "itself":
         np.testing.assert_allclose(chunked.diag(), whole.diag(), **near)
         assert np.array_equal(chunked.dense(), chunked.dense().T)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_input_gradient_by_chunks(rng, lower):
+    X = dense(rng, 1500)
+    K, W = Gram(RBF(), X, memory=100_000), rng.normal(size=(1500, 1500))
+    assert len(K._rows.chunks) > 1
+    W = W + W.T
+    expected = Gram(RBF(), X).input_gradient(W)
+    np.testing.assert_allclose(K.input_gradient(W, lower=lower), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_large_arrays_in_memory_are_chunked_too(rng):

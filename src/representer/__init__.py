@@ -3,6 +3,8 @@
 from representer import kernels, plotting, psd
 from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.pca import KernelPCA
+from representer.estimators.latent import GPLVM
+from representer.estimators.rbf_network import RBFNetwork
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from representer import kernels, psd
@@ -32,6 +34,7 @@ __all__ = [
     "HSIC",
     "MMD",
     "ConditionalMeanEmbedding",
+    "GPLVM",
     "Function",
     "GaussianProcessRegressor",
     "Gram",
@@ -50,6 +53,7 @@ __all__ = [
     "NadarayaWatson",
     "ParzenDensity",
     "SpectralClustering",
+    "RBFNetwork",
     "kernels",
     "plotting",
     "herding",

@@ -209,6 +209,52 @@ class Gram:
 
         return visit
 
+    def input_gradient(self, W: Any, *, lower: bool = False) -> np.ndarray:
+        """sum_j W_ij dk(x_i, y_j) / dx_i, a row of numbers for each x_i, with all y_j held.
+
+        W is as in `contract`. Where both sides are the same inputs and W is symmetric, sum_ij W_ij k(x_i, x_j) changes
+        by twice this, because each x_i is then a y_i, too.
+        """
+        if lower and not self.symmetric:
+            raise ValueError("lower=True means a symmetric W, but this matrix pairs two different sets of inputs.")
+        weights = self._weights(W)
+        own, other = (self._columns, self._rows) if self._transposed else (self._rows, self._columns)
+        of = (lambda i, j: weights(j, i).T) if self._transposed else weights
+        total: dict[int, np.ndarray] = {}
+        for a in own.chunks:
+            for b in other.chunks:
+                if lower and b.start > a.start:
+                    continue
+                A, B = own.chunk(a), other.chunk(b)
+                visit = self._input_pulls(A, B, a.start, b.start, of, lower)
+                tiles = _tiles.pairs(len(A), len(B), _tiles.tile_shape(self.dtype), lower and a == b)
+                for part in _tiles.walk(tiles, visit, threads=self.threads):
+                    for start, rows in part.items():
+                        total[start] = total.get(start, 0.0) + rows
+        return np.concatenate([total[start] for start in sorted(total)])
+
+    def _input_pulls(self, A: Any, B: Any, first_row: int, first_column: int, weights: Any, lower: bool) -> Any:
+        part_a, part_b = _tiles.parts(A), _tiles.parts(B)
+
+        def visit(run: list[_tiles.Tile]) -> dict[int, np.ndarray]:
+            total: dict[int, np.ndarray] = {}
+
+            def add(start: int, pulls: np.ndarray) -> None:
+                total[start] = total.get(start, 0.0) + pulls.astype(np.float64, copy=False)
+
+            for rows, columns in run:
+                i = slice(rows.start + first_row, rows.stop + first_row)
+                j = slice(columns.start + first_column, columns.stop + first_column)
+                W = weights(i, j).astype(self.dtype, copy=False)
+                if lower and i == j:
+                    W = np.tril(W) + np.tril(W, -1).T
+                add(i.start, self.kernel.pull_input(part_a(rows), part_b(columns), W))
+                if lower and i != j:
+                    add(j.start, self.kernel.pull_input(part_b(columns), part_a(rows), W.T))
+            return total
+
+        return visit
+
     def _weights(self, W: Any) -> Any:
         """W as a function of (rows, columns) of the matrix as it was built, before any transposition."""
         factors = W if isinstance(W, tuple) else (W,)

@@ -135,6 +135,22 @@ def test_gradient_by_hyperparameters_equals_differences(function, case, targets)
     assert sum(slopes) == pytest.approx(_derivative(moved, 3e-3), abs=tolerance)
 
 
+@pytest.mark.parametrize("targets", [1, 3])
+@pytest.mark.parametrize("case", ["nested", "periodic", "rational", "several tiles"])
+def test_gradient_by_inputs_equals_differences(case, targets):
+    kernel, X, Y, noise = problem(case, targets)
+    direction = np.random.default_rng(3).normal(size=X.shape)
+    result = evaluate(log_marginal_likelihood, kernel, X, Y, noise, by_inputs=True)
+    assert evaluate(log_marginal_likelihood, kernel, X, Y, noise).by_inputs is None
+
+    def moved(change):
+        return evaluate(log_marginal_likelihood, kernel, X + change * direction, Y, noise).value
+
+    slopes = result.by_inputs * direction
+    tolerance = 1e-7 * (np.abs(slopes).sum() + abs(result.value))
+    assert slopes.sum() == pytest.approx(_derivative(moved, 1e-3), abs=tolerance)
+
+
 @pytest.mark.parametrize("function", OBJECTIVES)
 def test_gradient_names_every_hyperparameter_in_its_shape(function):
     kernel, X, Y, noise = problem("nested", 1)

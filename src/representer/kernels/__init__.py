@@ -3,6 +3,7 @@
 from representer.kernels.algebra import Exp, Normalized, Pairwise, PowerSeries
 from representer.kernels.base import Constant, Kernel, Power, Product, Scaled, Sum
 from representer.kernels.columns import On
+from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
 from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers
 from representer.kernels.histogram import Chi2, HistogramIntersection
@@ -33,10 +34,12 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "Multiquadric",
     "Normalized",
     "On",
     "Pairwise",
     "Periodic",
+    "Polyharmonic",
     "Polynomial",
     "Power",
     "PowerSeries",
@@ -51,5 +54,6 @@ __all__ = [
     "Stationary",
     "Subset",
     "Sum",
+    "ThinPlate",
     "TruncatedPowers",
 ]

@@ -31,6 +31,14 @@ class Kernel(Parameters):
     definite: bool = True
     """Whether every Gram matrix is positive semidefinite. Nodes of the algebra ask their children."""
 
+    @property
+    def conditional_order(self) -> int | None:
+        """The least m with c' K c >= 0 for all c that are orthogonal to polynomials of degree below m; None if none is.
+
+        It is 0 for a positive semidefinite kernel, and more for a conditionally positive definite one.
+        """
+        return 0 if self.definite else None
+
     sliced: bool = True
     """Whether preparing some rows alone is the same as preparing all and taking those rows."""
 
@@ -324,6 +332,11 @@ class Sum(_Binary):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.left._printed_inside(1)} + {self.right._printed_inside(2)}"
 
+    @property
+    def conditional_order(self) -> int | None:
+        orders = self.left.conditional_order, self.right.conditional_order
+        return None if orders[0] is None or orders[1] is None else max(orders[0], orders[1])
+
     def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
         tile += self._fill_left(A, B, tile)
 
@@ -451,6 +464,10 @@ class Scaled(Unary):
     @property
     def definite(self) -> bool:  # type: ignore[override]
         return self.kernel.definite and self.factor >= 0
+
+    @property
+    def conditional_order(self) -> int | None:
+        return self.kernel.conditional_order if self.factor >= 0 else None
 
     def check(self) -> None:
         checks.real(self.factor, "factor")

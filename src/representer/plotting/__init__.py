@@ -24,3 +24,9 @@ __all__ = ["ImageRowsDisplay"]
 from representer.plotting.density import DensityDisplay, RegressionDisplay
 
 __all__ = ["DensityDisplay", "RegressionDisplay"]
+"""Pictures: Display objects that compute and draw apart, as in scikit-learn."""
+
+from representer.plotting.latent import LatentDisplay
+from representer.plotting.rbf_network import DualBasisDisplay
+
+__all__ = ["DualBasisDisplay", "LatentDisplay"]

@@ -89,28 +89,36 @@ class Factor:
 
 @dataclass(frozen=True)
 class Value:
-    """An objective, its gradient by hyper-parameter, and by the noise of each input."""
+    """An objective, its gradient by hyper-parameter, by the noise of each input, and by the inputs if asked for."""
 
     value: float
     gradients: Gradients
     by_noise: np.ndarray
+    by_inputs: np.ndarray | None = None
 
 
 def log_marginal_likelihood(
-    kernel: Kernel, inputs: Any, Y: np.ndarray, noise: np.ndarray, threads: int | None = None
+    kernel: Kernel,
+    inputs: Any,
+    Y: np.ndarray,
+    noise: np.ndarray,
+    threads: int | None = None,
+    *,
+    by_inputs: bool = False,
 ) -> Value:
     """sum over targets of -(y' a + log |A| + n log 2 pi) / 2 with A = K + diag(noise), a = A^(-1) y.
 
     The gradient is <V, dA> with V = (a a' - A^(-1)) / 2. One n x n matrix holds in turn A, its factor, its inverse and
-    V.
+    V. With ``by_inputs`` there is also the gradient 2 sum_j V_ij dk(x_i, x_j) / dx_i, for kernels on vectors.
     """
     n, targets = Y.shape
     factor = Factor(kernel, inputs, noise, threads)
     a = factor.solve(Y)
     value = -0.5 * (float(np.vdot(Y, a)) + targets * (factor.log_determinant + n * np.log(2.0 * np.pi)))
     V = blas.dsyrk(0.5, a, beta=-0.5 * targets, c=factor.invert(), lower=1, overwrite_c=1)
-    gradients = Gram.of(kernel, inputs, threads=threads).contract(V, lower=True)
-    return Value(value, gradients, V.diagonal().copy())
+    K = Gram.of(kernel, inputs, threads=threads)
+    along = 2.0 * K.input_gradient(V, lower=True) if by_inputs else None
+    return Value(value, K.contract(V, lower=True), V.diagonal().copy(), along)
 
 
 def log_leave_one_out(

@@ -1,0 +1,353 @@
+"""Networks of radial basis functions with a polynomial part: interpolation and smoothing by thin plates and others."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.cluster import kmeans_plusplus
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from representer.estimators.inputs import NAMES, check_lengths, check_weights, is_precomputed, to_kernel
+from representer.functions import Function
+from representer.gram import machine_memory
+from representer.kernels import checks
+from representer.kernels.base import Kernel
+from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
+from representer.kernels.stationary import RationalQuadratic
+from representer.solvers.saddle import Restricted, Saddle
+
+RADIAL: dict[str, Kernel] = {
+    "thin_plate": ThinPlate(),
+    "linear_spline": Polyharmonic(1),
+    "cubic": Polyharmonic(3),
+    "quintic": Polyharmonic(5),
+    "multiquadric": Multiquadric(),
+    "inverse_multiquadric": RationalQuadratic(mixture=0.5),
+}
+
+
+@dataclass(frozen=True)
+class Polynomials:
+    """All monomials up to a degree in (x - shift) / scale, which lies between -1 and 1 on the data; none below 0."""
+
+    degree: int
+    shift: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def on(cls, X: np.ndarray, degree: int) -> Polynomials:
+        """Shift and scale from the ranges of the columns."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        return cls(degree, (high + low) / 2.0, np.where(high > low, (high - low) / 2.0, 1.0))
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """p_j(x_i), shape (n, n_polynomials)."""
+        if self.degree < 0:
+            return np.empty((len(X), 0))
+        return PolynomialFeatures(self.degree).fit_transform((X - self.shift) / self.scale)
+
+    def gradient(self, X: np.ndarray) -> np.ndarray:
+        """dp_j / dx at each x, shape (n, n_polynomials, n_columns)."""
+        if self.degree < 0:
+            return np.empty((len(X), 0, X.shape[1]))
+        powers = PolynomialFeatures(self.degree).fit(X[:1]).powers_
+        T, parts = (X - self.shift) / self.scale, []
+        for column, unit in enumerate(np.eye(X.shape[1], dtype=int)):
+            lower = np.prod(T[:, None, :] ** np.maximum(powers - unit, 0), axis=2)
+            parts.append(powers[:, column] * lower / self.scale[column])
+        return np.stack(parts, axis=2)
+
+
+class Network:
+    """f(x) = sum_j a_j k(z_j, x) + sum_j b_j p_j(x): a sum of kernel functions on centres, and a polynomial.
+
+    Parameters
+    ----------
+    radial : Function
+        The first sum, with one output or several.
+    polynomials : Polynomials
+    coef : array of shape (n_polynomials,) or (n_polynomials, n_outputs)
+        The numbers b.
+    """
+
+    def __init__(self, radial: Function, polynomials: Polynomials, coef: np.ndarray):
+        self.radial, self.polynomials, self.coef = radial, polynomials, coef
+
+    def __repr__(self) -> str:
+        return f"Network({self.radial!r}, polynomials of degree {self.polynomials.degree})"
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """f(x) for each x in X: shape (n,), or (n, n_outputs) for several outputs."""
+        X = np.asarray(X, np.float64)
+        return self.radial(X) + self.polynomials(X) @ self.coef
+
+    def gradient(self, X: Any) -> np.ndarray:
+        """df / dx at each x in X: shape (n, n_columns), or (n, n_outputs, n_columns) for several outputs."""
+        X = np.asarray(X, np.float64)
+        along = np.tensordot(self.polynomials.gradient(X), self.coef, axes=(1, 0))
+        return self.radial.gradient(X) + (along if self.coef.ndim == 1 else np.swapaxes(along, 1, 2))
+
+    def energy(self) -> Any:
+        """a'Ka for each output: how much f bends. Polynomials of the network's degree have none."""
+        a = self.radial.coef
+        return np.maximum(np.einsum("i...,i...->...", a, self.radial.kernel(self.radial.X) @ a), 0.0)[()]
+
+
+class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""f(x) = sum_j a_j k(z_j, x) + polynomial(x) with sum_j a_j p(z_j) = 0 for all polynomials p of the degree.
+
+    It minimises sum_i w_i (y_i - f(x_i))^2 + alpha a'Ka. For alpha = 0 and centres z at the data it interpolates, and
+    reproduces polynomials up to the degree exactly. The kernel may be conditionally positive definite, such as the thin
+    plate r^2 log r, whose a'Ka is its bending energy: the polynomials that do not bend are then free of any penalty.
+    Where the points do not determine the polynomial, it warns and takes the one with the least coefficients.
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel object on vectors, or one of "thin_plate", "linear_spline" (-r), "cubic" (r^3), "quintic" (-r^5),
+        "multiquadric", "inverse_multiquadric", "rbf" and the other names of KernelRidge.
+    degree : int, optional
+        Of the polynomial; -1 for none. At least the order of the kernel less one, which is taken when not given (and
+        at least 0).
+    alpha : float or array
+        0 interpolates, more smooths. A list is a path of positive numbers: exact leave-one-out chooses from it.
+    centers : int or array of shape (n_centers, n_columns), optional
+        The data when not given. A number picks at most that many distinct data points, which lie apart (k-means++).
+    memory : int, optional
+        Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
+    threads : int, optional
+    random_state : int, RandomState or None
+        Seed of the choice of centres.
+
+    Attributes
+    ----------
+    function_ : Network
+        The fitted f, with its gradient and energy.
+    kernel_ : Kernel
+        The kernel used, with all length scales.
+    X_fit_ : array of shape (n_points, n_columns)
+        The data points that the fit saw: those with a weight and, when alpha = 0, repeated ones once.
+    centers_ : array of shape (n_centers, n_columns)
+    dual_coef_ : array of shape (n_centers,) or (n_centers, n_targets)
+        The numbers a.
+    degree_ : int
+    alpha_ : float
+    loo_scores_ : array of shape (n_alphas,)
+        With a path: minus the weighted mean squared leave-one-out error for each alpha.
+    loo_predictions_ : array of shape (n,) or (n, n_targets)
+        With a path: the prediction of each y_i by the fit without it, at the chosen alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import RBFNetwork
+    >>> X = np.random.default_rng(0).uniform(size=(50, 2))
+    >>> y = np.sin(3 * X[:, 0]) + X[:, 1]
+    >>> plate = RBFNetwork().fit(X, y)
+    >>> bool(np.abs(plate.predict(X) - y).max() < 1e-12)
+    True
+    >>> u = plate.dual_basis(3)
+    >>> u(X[2:5]).round(6) + 0.0
+    array([0., 1., 0.])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "thin_plate",
+        *,
+        degree: int | None = None,
+        alpha: Any = 0.0,
+        centers: Any = None,
+        memory: int | None = None,
+        threads: int | None = None,
+        random_state: Any = 0,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.alpha = alpha
+        self.centers = centers
+        self.memory = memory
+        self.threads = threads
+        self.random_state = random_state
+
+    # ---- fit ----
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RBFNetwork:
+        """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
+        if y is None:
+            raise ValueError("RBFNetwork requires y to be passed, but the target y is None.")
+        kernel = self._kernel()
+        X = validate_data(self, X, dtype=[np.float64, np.float32]).astype(np.float64, copy=False)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_lengths(X, y)
+        weights = check_weights(sample_weight, X)
+        weights = np.ones(len(X)) if weights is None else weights
+        alphas = self._alphas()
+        if self.threads is not None:
+            checks.whole(self.threads, "threads")
+        self._single_output = y.ndim == 1
+        # without a weight a point is not there
+        rows = np.flatnonzero(weights) if alphas[0] > 0 or len(alphas) > 1 else _distinct(X, y, weights)
+        X, Y, weights = X[rows], y.reshape(len(y), -1)[rows], weights[rows]
+        self.kernel_ = kernel.fitted_to(X, weights)
+        self._solver = self._system(X, weights, len(alphas) > 1)
+        self.alpha_ = float(alphas[0])
+        if len(alphas) > 1:
+            self._choose(alphas, Y, weights)
+        self.X_fit_ = X
+        self.function_ = self._network(Y)
+        self.dual_coef_ = self.function_.radial.coef
+        return self
+
+    def _kernel(self) -> Kernel:
+        """The kernel; sets degree_."""
+        if isinstance(self.kernel, str) and self.kernel not in {*RADIAL, *NAMES} - {"precomputed"}:
+            raise ValueError(
+                f"kernel is {self.kernel!r}; pass a kernel object such as ThinPlate(), or one of the names "
+                f"{', '.join(RADIAL)}, {', '.join(name for name in NAMES if name != 'precomputed')}."
+            )
+        known = isinstance(self.kernel, str) and self.kernel in RADIAL
+        kernel = RADIAL[self.kernel] if known else to_kernel(self.kernel)
+        if not kernel.on_vectors or is_precomputed(kernel):
+            raise ValueError(f"{kernel!r} is not a kernel on vectors, which the polynomial part of a network needs.")
+        order = kernel.conditional_order
+        if order is None:
+            raise ValueError(
+                f"{kernel!r} is not even conditionally positive definite, so a network of it has no unique fit; use "
+                "ThinPlate(), Polyharmonic(), Multiquadric() or a positive definite kernel."
+            )
+        self.degree_ = max(order - 1, 0) if self.degree is None else checks.whole(self.degree, "degree", -1)
+        if self.degree_ < order - 1:
+            raise ValueError(
+                f"degree is {self.degree}, but {kernel!r} is conditionally positive definite of order {order} and "
+                f"needs polynomials of degree {order - 1} or more."
+            )
+        return kernel
+
+    def _alphas(self) -> np.ndarray:
+        try:
+            alphas = np.atleast_1d(np.asarray(self.alpha, np.float64))
+        except (TypeError, ValueError):
+            alphas = np.array([np.nan])
+        if alphas.ndim > 1 or not alphas.size or not np.all(np.isfinite(alphas)) or np.any(alphas < 0):
+            raise ValueError(
+                f"alpha is {self.alpha!r}; it must be a number that is zero or positive, or a list of positive ones."
+            )
+        if len(alphas) > 1 and np.any(alphas == 0):
+            raise ValueError("A path of alphas has a 0 in it; give positive numbers, or alpha=0 alone to interpolate.")
+        return alphas
+
+    def _system(self, X: np.ndarray, weights: np.ndarray, path: bool) -> Saddle | Restricted:
+        """The solver for these inputs; sets centers_ and the polynomials."""
+        self.centers_ = X if self.centers is None else self._centers(X, weights)
+        self._announce(len(X), len(self.centers_), path)
+        self._polynomials = Polynomials.on(X, self.degree_)
+        P, inputs = self._polynomials(X), self.kernel_.prepare(X)
+        if self.centers is None:
+            solver: Saddle | Restricted = Saddle(self.kernel_, inputs, P, weights, self.threads)
+            rank = solver.rotation.rank
+        else:
+            centers, P_centers = self.kernel_.prepare(self.centers_, like=inputs), self._polynomials(self.centers_)
+            solver = Restricted(self.kernel_, inputs, centers, P, P_centers, weights, self.threads)
+            rank = solver.outer.rank
+        if path and len(X) <= rank:
+            raise ValueError(
+                f"Of several alphas one is chosen by leave-one-out, and leave-one-out needs more than the {rank} "
+                f"points that the polynomials up to degree {self.degree_} use up; give one alpha."
+            )
+        if rank < P.shape[1]:
+            self._warn_undetermined(X, P.shape[1])
+        return solver
+
+    def _announce(self, n: int, m: int, path: bool) -> None:
+        """Raise if what the fit holds is above the budget."""
+        needed = 8 * (n * n * (6 if path else 3) if self.centers is None else 4 * n * m + 3 * m * m)
+        memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
+        if needed > memory:
+            raise MemoryError(
+                f"A network on {n} points and {m} centers needs {needed / 1e9:.3g} GB, above the budget of "
+                f"{memory / 1e9:.3g} GB; use fewer centers (such as centers=1000), or a larger memory=."
+            )
+
+    def _centers(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if isinstance(self.centers, Integral):
+            number = min(checks.whole(self.centers, "centers"), len(X))
+            rng = check_random_state(self.random_state)
+            # points are picked twice only where there are no others
+            return np.unique(kmeans_plusplus(X, number, sample_weight=weights, random_state=rng)[0], axis=0)
+        if isinstance(self.centers, str | Real):
+            raise ValueError(f"centers is {self.centers!r}; use a whole number, or an array of points.")
+        centers = check_array(self.centers, dtype=np.float64, input_name="centers")
+        if centers.shape[1] != X.shape[1]:
+            raise ValueError(f"centers has {centers.shape[1]} columns, but X has {X.shape[1]}.")
+        if len(np.unique(centers, axis=0)) < len(centers):
+            raise ValueError("centers has rows that are alike; give each point once.")
+        return centers
+
+    def _warn_undetermined(self, X: np.ndarray, polynomials: int) -> None:
+        constant = np.flatnonzero((X.max(axis=0) == X.min(axis=0)) & (len(X) > 1))
+        warnings.warn(
+            f"{len(X)} points in {X.shape[1]} columns do not determine the {polynomials} polynomials up to degree "
+            f"{self.degree_}, so the one with the least coefficients is taken"
+            + (f"; column {constant[0]} of X is constant: leave it out." if len(constant) else ".")
+            + " Use more points, fewer columns, or a kernel of lower order, such as Polyharmonic(1) or RBF().",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    def _choose(self, alphas: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> None:
+        """The alpha with the least leave-one-out error."""
+        errors = self._solver.leave_one_out(alphas, Y)
+        self.loo_scores_ = -np.average((errors**2).mean(axis=2), axis=1, weights=weights)
+        best = int(self.loo_scores_.argmax())
+        self.alpha_, predictions = float(alphas[best]), Y - errors[best]
+        self.loo_predictions_ = predictions[:, 0] if self._single_output else predictions
+
+    def _network(self, Y: np.ndarray, single: bool | None = None) -> Network:
+        a, b = self._solver.solve(self.alpha_, Y)
+        if self._single_output if single is None else single:
+            a, b = a[:, 0], b[:, 0]
+        return Network(Function(self.kernel_, self.centers_, a), self._polynomials, b)
+
+    # ---- use ----
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) for each x in X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        values = self.function_(X)
+        return values.astype(np.float32) if X.dtype == np.float32 else values
+
+    def dual_basis(self, index: Any = None) -> Network:
+        """The functions u_i with f(x) = sum_i y_i u_i(x), for one data point, for several, or for all of them.
+
+        They tell how far the influence of a data point reaches. With alpha = 0 they are the cardinal functions: u_i is
+        one at x_i and zero at all other data points. Data points are numbered as in ``X_fit_``.
+        """
+        check_is_fitted(self)
+        rows = np.arange(len(self.X_fit_))[slice(None) if index is None else index]
+        unit = np.zeros((len(self.X_fit_), rows.size))
+        unit[rows.ravel(), np.arange(rows.size)] = 1.0
+        return self._network(unit, single=rows.ndim == 0)
+
+
+def _distinct(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The first of all rows that are alike, with a weight; raise if two alike have different targets."""
+    rows = np.flatnonzero(weights)
+    _, first, group = np.unique(X[rows], axis=0, return_index=True, return_inverse=True)
+    same = rows[first[group.ravel()]]
+    different = np.flatnonzero((y[same] != y[rows]).reshape(len(rows), -1).any(axis=1))
+    if len(different):
+        i = different[0]
+        raise ValueError(
+            f"Rows {same[i]} and {rows[i]} of X are equal and their targets are not, so no function interpolates them; "
+            "use alpha > 0."
+        )
+    return np.sort(rows[first])

@@ -1,0 +1,191 @@
+"""Kernel functions with a polynomial part: fits in the null space of the polynomials, where the kernel is definite."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve, eigh, lapack, solve_triangular, svd
+
+from representer.gram import Gram
+from representer.kernels.base import Kernel
+
+
+class Saddle:
+    r"""(K + alpha W^(-1)) a + P b = y and P'a = 0, for f = sum_i a_i k(x_i, .) + sum_j b_j p_j and P_ij = p_j(x_i).
+
+    f minimises sum_i w_i (y_i - f(x_i))^2 + alpha a'Ka, and interpolates for alpha = 0. With D = W^(1/2) and
+    D P = Q [R; 0] the condition P'a = 0 says a = D Q_2 c, Q_2 the last columns of Q, and what is left is a positive
+    definite system, (Q_2' D K D Q_2 + alpha I) c = Q_2' D y.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Conditionally positive definite of an order that the polynomials reach.
+    inputs : prepared inputs
+    P : array of shape (n, n_polynomials)
+    weights : array of shape (n,), positive
+    """
+
+    def __init__(
+        self, kernel: Kernel, inputs: Any, P: np.ndarray, weights: np.ndarray, threads: int | None = None
+    ) -> None:
+        self.root = np.sqrt(weights)[:, None]
+        self.rotation = Rotation(self.root * P)
+        K = kernel.block(inputs, threads=threads).astype(np.float64, copy=False)
+        K *= self.root
+        K *= self.root.ravel()
+        # the transposed view is column-major as LAPACK wants it, and the same matrix
+        self.K = self.rotation.back(self.rotation.back(K.T), side="R")
+        self._factor: tuple[float, np.ndarray] | None = None
+
+    def solve(self, alpha: float, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """a and b for each column of Y."""
+        m = self.rotation.rank
+        right = self.rotation.back(np.asfortranarray(self.root * Y))
+        c = cho_solve((self._cholesky(alpha), True), right[m:])
+        a = self.rotation.forward(np.concatenate([np.zeros((m, Y.shape[1])), c]))
+        return self.root * a, self.rotation.solve(right[:m] - self.K[:m, m:] @ c)
+
+    def _cholesky(self, alpha: float) -> np.ndarray:
+        if self._factor is None or self._factor[0] != alpha:
+            m = self.rotation.rank
+            S = np.array(self.K[m:, m:], order="F")
+            S.ravel(order="K")[:: len(S) + 1] += alpha
+            self._factor = (alpha, _positive(S, "these points", "a larger alpha"))
+        return self._factor[1]
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues of the system without alpha, and Q_2 times its eigenvectors."""
+        m = self.rotation.rank
+        values, vectors = eigh(self.K[m:, m:], check_finite=False)
+        padded = np.concatenate([np.zeros((m, len(values))), vectors])
+        return np.maximum(values, 0.0), self.rotation.forward(padded)
+
+    def leave_one_out(self, alphas: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """y_i less the prediction of y_i by the fit without i, an array of shape (n_alphas, *Y.shape).
+
+        It is a_i / G_ii, G the operator from y to a, and 0 for a point without which polynomials are not determined.
+        """
+        values, vectors = self._spectrum
+        inverse = 1.0 / (values[:, None] + alphas)
+        inside = inverse[:, :, None] * (vectors.T @ (self.root * Y))[:, None]
+        a = np.tensordot(vectors, inside, axes=1)
+        G = (vectors**2 @ inverse * self.root)[:, :, None]
+        decided = G / G.max(axis=0) > 1e-12
+        return np.divide(a, G, out=np.zeros_like(a), where=decided).swapaxes(0, 1)
+
+
+class Restricted:
+    r"""The same functions on centres z_j that are not the data: f = sum_j a_j k(z_j, .) + sum_j b_j p_j, P_z'a = 0.
+
+    f minimises sum_i w_i (y_i - f(x_i))^2 + alpha a' K_z a. With a = Q_2 L'^(-1) c, L L' = Q_2' K_z Q_2, the penalty is
+    alpha |c|^2, and the singular values of the part of D K_xz Q_2 L'^(-1) orthogonal to the polynomials give the
+    solution for every alpha.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    inputs, centers : prepared inputs
+    P, P_centers : arrays of shape (n, n_polynomials) and (n_centers, n_polynomials)
+    weights : array of shape (n,), positive
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        inputs: Any,
+        centers: Any,
+        P: np.ndarray,
+        P_centers: np.ndarray,
+        weights: np.ndarray,
+        threads: int | None = None,
+    ) -> None:
+        self.root = np.sqrt(weights)[:, None]
+        self.rotation = Rotation(P_centers)
+        m = self.rotation.rank
+        square = self.rotation.back(self.rotation.back(kernel.block(centers, threads=threads).T), side="R")[m:, m:]
+        self.L = _positive(np.asfortranarray(square), "the centers", "fewer of them")
+        self.gram = Gram.of(kernel, inputs, centers, threads=threads)
+        B = self.rotation.back(self.gram.dense().T)[m:].T
+        B = self.root * solve_triangular(self.L, B.T, lower=True).T
+        self.outer = Rotation(self.root * P)
+        self.polynomials = self.outer.forward(np.eye(len(B), self.outer.rank))
+        B -= self.polynomials @ (self.polynomials.T @ B)
+        self.U, self.values, self.V = svd(B, full_matrices=False, overwrite_a=True, check_finite=False)
+
+    def _shrunk(self, alphas: np.ndarray) -> np.ndarray:
+        """values / (values^2 + alpha), 0 where a direction is not seen by the data; one column for each alpha."""
+        values = self.values[:, None]
+        seen = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+        shape = (len(values), len(alphas))
+        return np.divide(values, values**2 + alphas, out=np.zeros(shape), where=np.broadcast_to(seen, shape))
+
+    def solve(self, alpha: float, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """a and b for each column of Y."""
+        Y, m = self.root * Y, self.rotation.rank
+        c = self.V.T @ (self._shrunk(np.array([alpha])) * (self.U.T @ Y))
+        inside = solve_triangular(self.L, c, lower=True, trans="T")
+        a = self.rotation.forward(np.concatenate([np.zeros((m, Y.shape[1])), inside]))
+        return a, self.outer.solve(self.polynomials.T @ (Y - self.root * (self.gram @ a)))
+
+    def leave_one_out(self, alphas: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """y_i less the prediction of y_i by the fit without i, an array of shape (n_alphas, *Y.shape).
+
+        It is the residual over one less the leverage, and 0 for a point of leverage one.
+        """
+        Y, share = self.root * Y, self.values[:, None] * self._shrunk(alphas)
+        inside = share[:, :, None] * (self.U.T @ Y)[:, None]
+        residual = (Y - self.polynomials @ (self.polynomials.T @ Y))[:, None] - np.tensordot(self.U, inside, axes=1)
+        leverage = (self.polynomials**2).sum(axis=1)[:, None] + self.U**2 @ share
+        rest = ((1.0 - leverage) * self.root)[:, :, None]
+        decided = rest > 1e-12 * self.root[:, :, None]
+        return np.divide(residual, rest, out=np.zeros_like(residual), where=decided).swapaxes(0, 1)
+
+
+def _positive(S: np.ndarray, where: str, remedy: str) -> np.ndarray:
+    """The Cholesky factor of S, written over it."""
+    L, info = lapack.dpotrf(S, lower=1, overwrite_a=1, clean=1)
+    # a factor that exists by luck of rounding has no correct digit on its diagonal
+    if info != 0 or (len(L) and L.diagonal().min() < 1e-8 * L.diagonal().max()):
+        raise np.linalg.LinAlgError(
+            f"The kernel matrix is singular to rounding on {where}; use {remedy}, a shorter length_scale, or a kernel "
+            "that is less smooth, such as Polyharmonic(3)."
+        )
+    return L
+
+
+class Rotation:
+    """Q of P = Q [R; 0] as LAPACK's reflections, which are applied and never written out.
+
+    Where columns of P are dependent on these points, R is that of an orthonormal basis of their combinations, and
+    solutions are those of least norm.
+    """
+
+    def __init__(self, P: np.ndarray):
+        _, values, V = svd(P, full_matrices=False) if P.size else (None, np.empty(0), np.empty((0, P.shape[1])))
+        self.rank = int((values > 1e-10 * values.max(initial=0.0)).sum())
+        self.basis = None if self.rank == P.shape[1] else V[: self.rank].T
+        if self.rank:
+            full = P if self.basis is None else P @ self.basis
+            self.reflections, self.tau, _, _ = lapack.dgeqrf(np.asfortranarray(full))
+
+    def back(self, C: np.ndarray, side: str = "L") -> np.ndarray:
+        """Q'C, or C Q from the right side; C is overwritten if it is column-major."""
+        return self._apply(C, side, "T" if side == "L" else "N")
+
+    def forward(self, C: np.ndarray) -> np.ndarray:
+        """Q C."""
+        return self._apply(np.asfortranarray(C), "L", "N")
+
+    def _apply(self, C: np.ndarray, side: str, trans: str) -> np.ndarray:
+        if not self.rank or not C.size:
+            return C
+        return lapack.dormqr(side, trans, self.reflections, self.tau, C, 64 * max(C.shape), overwrite_c=1)[0]
+
+    def solve(self, C: np.ndarray) -> np.ndarray:
+        """b with R b = C."""
+        b = solve_triangular(self.reflections[: self.rank], C) if self.rank else C
+        return b if self.basis is None else self.basis @ b
