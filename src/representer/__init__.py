@@ -1,27 +1,20 @@
-"""Kernel methods from one theorem: kernels, Gram operators, and functions in reproducing-kernel Hilbert spaces."""
+"""Kernel methods from one theorem: kernels, Gram operators, functions in H, and the estimators built on them."""
 
 from representer import kernels, plotting, psd
-from representer.estimators.gaussian_process import GaussianProcessRegressor
-from representer.estimators.pca import KernelPCA
-from representer.estimators.latent import GPLVM
-from representer.estimators.rbf_network import RBFNetwork
-from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
-from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from representer import kernels, psd
 from representer.estimators.clustering import KernelKMeans, SpectralClustering
+from representer.estimators.conditional_mean import ConditionalMeanEmbedding
 from representer.estimators.density import ParzenDensity
 from representer.estimators.discriminant import KernelFisherDiscriminant
 from representer.estimators.gaussian_process import GaussianProcessRegressor
-from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
-from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
-from representer.estimators.smoother import NadarayaWatson
-from representer.functions import Function, project
-from representer import kernels, psd
-from representer.estimators.conditional_mean import ConditionalMeanEmbedding
-from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.herding import herding
 from representer.estimators.independence import HSIC
+from representer.estimators.latent import GPLVM
+from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from representer.estimators.pca import KernelPCA
+from representer.estimators.rbf_network import RBFNetwork
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
+from representer.estimators.smoother import NadarayaWatson
+from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from representer.estimators.two_sample import MMD
 from representer.functions import Function, mean_embedding, project
 from representer.gram import Gram
@@ -29,36 +22,33 @@ from representer.preimage import preimage
 
 __version__ = "0.1.0.dev0"
 __all__ = [
-    "SVC",
-    "SVR",
+    "GPLVM",
     "HSIC",
     "MMD",
+    "SVC",
+    "SVR",
     "ConditionalMeanEmbedding",
-    "GPLVM",
     "Function",
     "GaussianProcessRegressor",
     "Gram",
-    "KernelPCA",
-    "KernelRidge",
-    "KernelRidgeClassifier",
-    "NuSVC",
-    "NuSVR",
-    "OneClassSVM",
     "KernelFisherDiscriminant",
     "KernelKMeans",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
+    "KernelPCA",
     "KernelRidge",
     "KernelRidgeClassifier",
     "NadarayaWatson",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "ParzenDensity",
-    "SpectralClustering",
     "RBFNetwork",
-    "kernels",
-    "plotting",
+    "SpectralClustering",
     "herding",
     "kernels",
     "mean_embedding",
+    "plotting",
     "preimage",
     "project",
     "psd",

@@ -104,8 +104,7 @@ def choose_ridge(
 def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
     """The plan for a box-constrained dual with n coefficients, or one for each pair of classes.
 
-    ====================================  ====================================  ==========================
-
+    ====================================  ====================================  =================================
     kernel matrix in memory               when                                  takes
     ====================================  ====================================  =================================
     whole, shared by all pairs            n <= 6,000, or several classes and    n^2 floats
@@ -123,7 +122,8 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
             "use fewer rows, or a larger memory=."
         )
     return Plan("pair steps", why, bytes_needed, n * (n + 1) // 2 if whole else n * n)
-=======
+
+
 def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str = "auto") -> Plan:
     """The solver for the leading eigenpairs of an n x n Gram matrix; None asks for all of them.
 
