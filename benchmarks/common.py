@@ -20,8 +20,9 @@ DATA_SETS = ("power", "bike_hourly", "naval")
 
 def print_versions() -> None:
     """Machine, threads and versions, so that a table can be compared with another one."""
-    names = ["representer", "numpy", "scipy", "scikit-learn", "numba", "torch", "pykeops", "gpytorch"]
-    found = [n for n in names if importlib.util.find_spec({"scikit-learn": "sklearn"}.get(n, n)) is not None]
+    modules = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}
+    names = ["representer", "numpy", "scipy", *modules, "numba", "torch", "pykeops", "gpytorch"]
+    found = [name for name in names if importlib.util.find_spec(modules.get(name, name)) is not None]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in found)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; {versions}\n")
 
@@ -37,11 +38,17 @@ def median_seconds(function: Callable[[], object], repeats: int = 5) -> float:
     return float(np.median(times))
 
 
-def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Standardised X and y from the folder that REPRESENTER_DATA names, or ../shared/data; None if absent."""
+def data_file(name: str) -> Path | None:
+    """The file of a data set in the folder that REPRESENTER_DATA names, or ../shared/data; None if absent."""
     folder = Path(os.environ.get("REPRESENTER_DATA", Path(__file__).parents[2] / "shared" / "data"))
     file = folder / f"{name}.npz"
-    if not file.exists():
+    return file if file.exists() else None
+
+
+def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Standardised X and y of a data set, or None if it is absent."""
+    file = data_file(name)
+    if file is None:
         return None
     with np.load(file) as data:
         return standardised(data["X"].astype(np.float64), data["y"].astype(np.float64).ravel())

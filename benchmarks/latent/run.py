@@ -9,7 +9,6 @@ the oil data, scikit-learn's digits take their place. ``quick`` leaves out the e
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import warnings
@@ -22,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import Table, print_versions
+from common import Table, data_file, print_versions
 
 from representer import GPLVM, _tiles
 from representer.kernels import RBF
@@ -32,9 +31,7 @@ from representer.solvers.variational import Landmarks
 
 def oil() -> tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Name, training rows and labels, test rows and labels."""
-    folder = Path(os.environ.get("REPRESENTER_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    file = folder / "oilflow.npz"
-    if file.exists():
+    if (file := data_file("oilflow")) is not None:
         with np.load(file) as data:
             return "oil flow", data["X_train"], data["y_train"], data["X_test"], data["y_test"]
     X, y = load_digits(return_X_y=True)

@@ -9,7 +9,6 @@ random clusters of the same size otherwise. scikit-learn's solvers "randomized" 
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from sklearn.decomposition import KernelPCA as Other
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import Table, in_new_process, print_versions
+from common import Table, data_file, in_new_process, print_versions
 
 from representer import KernelPCA
 from representer._tiles import default_threads
@@ -37,9 +36,8 @@ print(peak_memory())
 
 def digits() -> np.ndarray:
     """usps scaled to [-1, 1], or ten random clusters of the same size."""
-    folder = Path(os.environ.get("REPRESENTER_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    if (folder / "usps.npz").exists():
-        with np.load(folder / "usps.npz") as data:
+    if (file := data_file("usps")) is not None:
+        with np.load(file) as data:
             return data["X_train"] / 1000.0
     rng = np.random.default_rng(0)
     return np.clip(rng.normal(size=(10, 256))[np.arange(7291) % 10] + 0.5 * rng.normal(size=(7291, 256)), -1, 1)

@@ -13,7 +13,6 @@ test digits, which favours it.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -24,7 +23,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import Table, print_versions
+from common import Table, data_file, print_versions
 
 from representer import Function, preimage
 from representer.kernels import RBF
@@ -37,9 +36,8 @@ METHODS = ("fixed_point", "gradient", "distances", "learned")
 
 def digits(n_train: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Training digits, test digits and the number of components."""
-    folder = Path(os.environ.get("REPRESENTER_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    if (folder / "usps.npz").exists():
-        with np.load(folder / "usps.npz") as data:
+    if (file := data_file("usps")) is not None:
+        with np.load(file) as data:
             train, test = data["X_train"] / 1000.0, data["X_test"] / 1000.0
         components = 256
     else:

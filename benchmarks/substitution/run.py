@@ -9,7 +9,6 @@ five-fold cross-validation, the discriminant by its own leave-one-out. ``quick``
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -23,7 +22,7 @@ from sklearn.neighbors import KernelDensity, NearestNeighbors
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import Table, median_seconds, print_versions
+from common import Table, data_file, median_seconds, print_versions
 
 from representer import (
     KernelFisherDiscriminant,
@@ -40,10 +39,9 @@ TUNING_ROWS = 1500
 
 def parts(name: str) -> list[np.ndarray] | None:
     """Training and test inputs and labels, inputs divided by their largest entry; None if the data are not there."""
-    folder = Path(os.environ.get("REPRESENTER_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    if not (folder / f"{name}.npz").exists():
+    if (file := data_file(name)) is None:
         return None
-    with np.load(folder / f"{name}.npz") as data:
+    with np.load(file) as data:
         X, y, new, truth = (data[key] for key in ("X_train", "y_train", "X_test", "y_test"))
     size = np.abs(X).max()
     return [X / size, y, new / size, truth]

@@ -1,0 +1,146 @@
+"""Support vector machines against scikit-learn, scikit-learn-intelex and LIBSVM: time to the same tolerance.
+
+    python benchmarks/svm/run.py [rows of the table, such as "a9a" "usps"]
+
+Each fit is to LIBSVM's tolerance of 1e-3 with an RBF kernel; data of ../shared/data where they are there, generated of
+the same size otherwise. Dual objectives (less is better) and test errors stand side by side. scikit-learn-intelex and
+libsvm-official are timed when they are installed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC as LibSVC
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import Table, data_file, print_versions
+
+from representer import SVC
+from representer.kernels import RBF
+
+try:
+    from sklearnex.svm import SVC as IntelSVC
+except ImportError:
+    IntelSVC = None
+
+Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def generated(n: int, d: int, classes: int = 2) -> Split:
+    X, y = make_classification(
+        n + 2000, d, n_informative=min(12, d), n_classes=classes, flip_y=0.05, class_sep=0.8, random_state=0
+    )
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def stored(name: str, n: int, d: int, classes: int = 2, scale: float = 1.0) -> Split:
+    """A data set of that name with its own test rows, or generated data of its size."""
+    file = data_file(name)
+    if file is None:
+        return generated(n, d, classes)
+    with np.load(file) as data:
+        parts = [data[key] for key in ("X_train", "y_train", "X_test", "y_test")]
+    flat = [parts[i].reshape(len(parts[i]), -1) / scale for i in (0, 2)]
+    return flat[0][:n], parts[1][:n].astype(int), flat[1], parts[3].astype(int)
+
+
+def covtype() -> Split:
+    """20,000 and 5,000 rows of covtype, standardised, class 2 against the rest."""
+    file = data_file("covtype")
+    if file is None:
+        return generated(20_000, 54)
+    with np.load(file) as data:
+        rows = np.random.default_rng(0).permutation(len(data["y"]))[:25_000]
+        X, y = data["X"][rows].astype(np.float64), (data["y"][rows] == 2).astype(int)
+    X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
+    return X[:20_000], y[:20_000], X[20_000:], y[20_000:]
+
+
+def seconds_of(fit: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Median time of a fit, and the fitted model."""
+    times = []
+    for _ in range(repeats):
+        start = perf_counter()
+        model = fit()
+        times.append(perf_counter() - start)
+    return float(np.median(times)), model
+
+
+def dual_objective(model: Any, X: np.ndarray, y: np.ndarray, gamma: float) -> float:
+    """1/2 c'Kc - sum |c| over all pairs of classes, from the support vectors of any model with LIBSVM's layout."""
+    total = 0.0
+    coef, support = np.asarray(model.dual_coef_), np.asarray(model.support_)
+    codes = np.searchsorted(model.classes_, y[support])
+    V = X[support]
+    squares = (V**2).sum(axis=1)
+    for a in range(len(model.classes_)):
+        for b in range(a + 1, len(model.classes_)):
+            pair = np.flatnonzero((codes == a) | (codes == b))
+            c = np.where(codes[pair] == a, coef[b - 1, pair], coef[a, pair])
+            kept = pair[c != 0.0]
+            c = c[c != 0.0]
+            K = V[kept] @ V[kept].T
+            K = np.exp(-gamma * np.maximum(squares[kept][:, None] + squares[kept] - 2.0 * K, 0.0))
+            total += 0.5 * c @ (K @ c) - np.abs(c).sum()
+    return total
+
+
+def compare(
+    table: Table, name: str, data: Split, C: float, gamma: float, targets: tuple[float, float], predict: float = 0.0
+) -> None:
+    """One problem: our fit, then the others', their ratios, objectives and errors."""
+    X, y, X_test, y_test = (part.astype(np.float64) if part.dtype.kind == "f" else part for part in data)
+    ours_of = SVC(C=C, kernel=RBF(length_scale=float(np.sqrt(0.5 / gamma))))
+    ours_of.fit(X[:1000], y[:1000])  # compile
+    small = len(y) <= 7500
+    ours, model = seconds_of(lambda: ours_of.fit(X, y), 5 if small else 3)
+    theirs, other = seconds_of(lambda: LibSVC(C=C, gamma=gamma, cache_size=2000).fit(X, y), 3 if small else 1)
+    objectives = dual_objective(model, X, y, gamma), dual_objective(other, X, y, gamma)
+    excess = (objectives[0] - objectives[1]) / abs(objectives[1])
+    errors = f"errors {1 - model.score(X_test, y_test):.4f} {1 - other.score(X_test, y_test):.4f}"
+    note = f"{ours:.3g} s; violation {model.certificate_.residual:.1e}, {errors}"
+    table.row(f"{name}: against scikit-learn", theirs / ours, ">=", targets[0], note=note)
+    table.row(f"{name}: objective above LIBSVM's, relative", excess, "<=", 1e-6, "", f"{objectives[0]:.6f}")
+    if IntelSVC is not None:
+        intel_of = IntelSVC(C=C, gamma=gamma, cache_size=2000)
+        intel_of.fit(X[:1000], y[:1000])
+        intel, _ = seconds_of(lambda: intel_of.fit(X, y), 3 if small else 1)
+        table.row(f"{name}: against scikit-learn-intelex", intel / ours, ">=", targets[1])
+    if predict:
+        mine, _ = seconds_of(lambda: model.predict(X_test), 3)
+        theirs, _ = seconds_of(lambda: other.predict(X_test), 1)
+        table.row(f"{name}: prediction against scikit-learn", theirs / mine, ">=", predict, note=f"{mine:.3g} s")
+
+
+def main(only: list[str]) -> None:
+    print_versions()
+    table = Table()
+    jobs: list[tuple[str, Callable[[], None]]] = [
+        ("a9a", lambda: compare(table, "a9a C=1", stored("a9a", 32_561, 123), 1.0, 0.05, (30, 3.5), 10)),
+        ("covtype", lambda: compare(table, "covtype C=1", covtype(), 1.0, 0.1, (10, 3))),
+        ("covtype", lambda: compare(table, "covtype C=100", covtype(), 100.0, 0.1, (5, 4))),
+        ("generated", lambda: compare(table, "20,000 generated C=1", generated(20_000, 20), 1.0, 0.05, (10, 4))),
+        ("generated", lambda: compare(table, "20,000 generated C=100", generated(20_000, 20), 100.0, 0.05, (6, 6))),
+        ("usps", lambda: compare(table, "usps", stored("usps", 7291, 256, 10, 1e3), 10.0, 1 / 128, (3.5, 7))),
+        ("mnist", lambda: compare(table, "mnist", stored("mnist", 10_000, 784, 10, 255.0), 10.0, 0.02, (7, 7))),
+        *(
+            ("small", lambda n=n, C=C: compare(table, f"{n} generated C={C}", generated(n, 20), C, 0.05, (4, 3)))
+            for n in (300, 1000, 3000, 6000)
+            for C in (1.0, 100.0)
+        ),
+    ]
+    for name, job in jobs:
+        if not only or name in only:
+            job()
+    table.end()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
