@@ -15,6 +15,7 @@ from representer.estimators.rbf_network import RBFNetwork
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.smoother import NadarayaWatson
 from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from representer.estimators.svm_path import SVCPath
 from representer.estimators.two_sample import MMD
 from representer.functions import Function, mean_embedding, project
 from representer.gram import Gram
@@ -44,6 +45,7 @@ __all__ = [
     "OneClassSVM",
     "ParzenDensity",
     "RBFNetwork",
+    "SVCPath",
     "SpectralClustering",
     "herding",
     "kernels",

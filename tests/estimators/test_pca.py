@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from representer import Function, KernelPCA
+from representer import Function, KernelPCA, preimage
 from representer.kernels import RBF, Jaccard, Laplacian, Linear, Matern, On, Polynomial, Sigmoid, Spectrum
 
 SOLVERS = pytest.mark.parametrize("solver", ["dense", "davidson"])
@@ -377,3 +377,32 @@ def test_plan_without_work():
 def test_progress(capsys):
     KernelPCA(5, solver="davidson", verbose=1).fit(data(200))
     assert "block products: [" in capsys.readouterr().err
+
+
+# ---- back to inputs ----
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_inverse_transform_of_a_linear_kernel_is_that_of_pca(dtype):
+    X = np.random.default_rng(0).normal(size=(60, 5)).astype(dtype)
+    ours = KernelPCA(2, kernel="linear").fit(X)
+    theirs = sklearn.decomposition.PCA(2).fit(X.astype(np.float64))
+    back = ours.inverse_transform(ours.transform(X))
+    assert back == pytest.approx(theirs.inverse_transform(theirs.transform(X.astype(np.float64))), abs=2e-3)
+
+
+def test_inverse_transform_removes_noise():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0.0, 2.0 * np.pi, 300)
+    noisy = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.15 * rng.normal(size=(300, 2))
+    model = KernelPCA(5, kernel=RBF(1.0)).fit(noisy)
+    back = model.inverse_transform(model.transform(noisy))
+    off = [np.abs(np.linalg.norm(points, axis=1) - 1.0).mean() for points in (back, noisy)]
+    assert off[0] < 0.75 * off[1]  # only noise across the circle can be told from the signal
+    assert np.array_equal(back, preimage(model.project(noisy)).x)
+
+
+def test_inverse_transform_wants_the_scores():
+    model = KernelPCA(2).fit(np.random.default_rng(0).normal(size=(20, 3)))
+    with pytest.raises(ValueError, match="3 columns, but there are 2 components"):
+        model.inverse_transform(np.zeros((1, 3)))

@@ -155,6 +155,14 @@ def test_small_problems_have_all_digits():
     assert result.primal - result.dual < 1e-8
 
 
+def test_start_at_the_solution():
+    problem = classification(100, 10.0)
+    coarse = working_set.solve(problem, tol=0.5)
+    again = working_set.solve(problem, start=coarse.coef)
+    assert again.converged
+    assert again.violation <= coarse.violation
+
+
 def test_hopeless_data_stop():
     """Copies of two points with random labels and a huge C: it ends, and tells the gap."""
     rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer.estimators.inputs import check_inputs, check_weights, is_precomputed, to_kernel
 from representer.estimators.progress import Progress
@@ -16,6 +16,7 @@ from representer.functions import Function
 from representer.gram import machine_memory
 from representer.kernels import checks
 from representer.kernels.base import require_definite
+from representer.preimage.find import preimage
 from representer.problem import EigenProblem
 from representer.solvers import eigen
 from representer.solvers.choose import Plan, choose_eigen, iterative_memory
@@ -230,8 +231,21 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Its pre-image is a version of x without noise.
         """
-        scores = self.transform(X).astype(np.float64)
-        coef = self.mean_.coef[:, None] + self.eigenfunctions_.coef @ scores.T
+        return self._with_scores(self.transform(X))
+
+    def inverse_transform(self, scores: Any, method: str = "auto") -> Any:
+        """An input for each row of scores: the pre-image of m + sum_j score_j v_j, by a method of `preimage`."""
+        check_is_fitted(self)
+        scores = check_array(scores, dtype=[np.float64, np.float32])
+        if scores.shape[1] != len(self.eigenvalues_):
+            raise ValueError(
+                f"scores have {scores.shape[1]} columns, but there are {len(self.eigenvalues_)} components; "
+                "pass what `transform` returns."
+            )
+        return preimage(self._with_scores(scores), method).x
+
+    def _with_scores(self, scores: np.ndarray) -> Function:
+        coef = self.mean_.coef[:, None] + self.eigenfunctions_.coef @ scores.astype(np.float64).T
         return Function(self.kernel_, self.X_fit_, coef)
 
 

@@ -262,8 +262,10 @@ def _polish(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, limi
     coefficients are free in truth, and some more steps to a smaller violation find out which.
     """
     for tol in (0.0, 1e-5, 1e-7, 1e-9):
-        if rates.violation > tol > 0.0 and not _settle(problem, state, rates, inputs, tol, limit):
-            break
+        if rates.violation > tol > 0.0:
+            _choose(problem, state, rates, tol)
+            if not _settle(problem, state, rates, inputs, tol, limit):
+                break
         rates = _Rates.of(problem, state)
         free = np.flatnonzero((state.c > problem.lower) & (state.c < problem.upper) & (rates.rise == rates.fall))
         if not len(free):

@@ -1,0 +1,191 @@
+"""Support vector machines for many C and many kernels at once, compared by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from representer import _tiles
+from representer.estimators.inputs import check_inputs, check_lengths, is_precomputed, to_kernel
+from representer.estimators.svm import SVC
+from representer.gram import machine_memory
+from representer.kernels import checks
+from representer.kernels.base import Kernel
+from representer.problem import BoxProblem
+from representer.solvers import working_set
+
+
+class SVCPath(ClassifierMixin, BaseEstimator):
+    """`SVC` with the C and the kernel of greatest cross-validated accuracy.
+
+    The result is that of a grid search, but each kernel matrix is computed once for all folds, values of C and pairs of
+    classes: rows are sorted by class and fold, so that a fold is a mask of a few slices. Each C starts from the
+    solution for the one before.
+
+    Parameters
+    ----------
+    C : sequence of float
+        Strengths of the loss, tried in rising order.
+    kernels : sequence of Kernel or str
+        Kernels to try, on inputs of any type.
+    cv : int or splitter
+        Folds, each sample in one of them.
+    tol, threads
+        As for `SVC`.
+    memory : int, optional
+        Bytes that a kernel matrix of n^2 floats may take; the machine's memory when not given.
+
+    Attributes
+    ----------
+    best_estimator_ : SVC
+        Fitted to all samples.
+    best_params_ : dict
+        Its C and kernel.
+    best_score_ : float
+        Its cross-validated accuracy.
+    scores_ : array of shape (n_kernels, n_C, n_folds)
+    C_ : array of shape (n_C,)
+        The values of C in rising order.
+    classes_ : array of shape (n_classes,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from representer import SVCPath
+    >>> from representer.kernels import RBF
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVCPath(C=[0.1, 1.0, 10.0], kernels=[RBF(0.5), RBF(2.0)]).fit(X, y)
+    >>> bool(model.best_score_ > 0.95), model.scores_.shape
+    (True, (2, 3, 5))
+    """
+
+    def __init__(
+        self,
+        C: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
+        *,
+        kernels: Sequence[Any] = ("rbf",),
+        cv: Any = 5,
+        tol: float = 1e-3,
+        memory: int | None = None,
+        threads: int | None = None,
+    ):
+        self.C = C
+        self.kernels = kernels
+        self.cv = cv
+        self.tol = tol
+        self.memory = memory
+        self.threads = threads
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = any(is_precomputed(kernel) for kernel in self.kernels)
+        return tags
+
+    def fit(self, X: Any, y: Any) -> SVCPath:
+        """Cross-validate all of the grid, and fit the best of it to all samples."""
+        kernels = [to_kernel(kernel) for kernel in self.kernels]
+        self.C_ = np.sort([checks.positive(float(C), "C") for C in np.atleast_1d(self.C)])
+        X = check_inputs(self, X, kernels[0], reset=True)
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        check_lengths(X, y)
+        self._announce(len(y))
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier needs samples of at least two."
+            )
+        folds = self._folds(X, y)
+        self.scores_ = np.stack([self._scores(kernel.fitted_to(X), X, codes, folds) for kernel in kernels])
+        best = np.unravel_index(self.scores_.mean(axis=2).argmax(), self.scores_.shape[:2])
+        self.best_score_ = float(self.scores_.mean(axis=2)[best])
+        self.best_params_ = {"C": float(self.C_[best[1]]), "kernel": kernels[best[0]]}
+        self.best_estimator_ = SVC(**self.best_params_, tol=self.tol, memory=self.memory, threads=self.threads)
+        self.best_estimator_.fit(X, y)
+        return self
+
+    def _announce(self, n: int) -> None:
+        budget = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
+        if 4 * n * n > budget:
+            raise MemoryError(
+                f"A kernel matrix of {n} rows takes {4 * n * n / 1e9:.3g} GB, above the budget of "
+                f"{budget / 1e9:.3g} GB; use fewer rows, a larger memory=, or GridSearchCV with SVC, which stores "
+                "less and takes longer."
+            )
+
+    def _folds(self, X: Any, y: np.ndarray) -> np.ndarray:
+        """The number of the fold that holds out each sample."""
+        folds, times = np.zeros(len(y), int), np.zeros(len(y), int)
+        for number, (_, test) in enumerate(check_cv(self.cv, y, classifier=True).split(np.zeros((len(y), 1)), y)):
+            folds[test] = number
+            times[test] += 1
+        if np.any(times != 1):
+            raise ValueError(f"cv={self.cv!r} does not hold out each sample exactly once; use folds such as cv=5.")
+        return folds
+
+    def _scores(self, kernel: Kernel, X: Any, codes: np.ndarray, folds: np.ndarray) -> np.ndarray:
+        """Accuracies of one kernel: shape (n_C, n_folds)."""
+        order = np.lexsort((folds, codes))
+        codes, folds = codes[order], folds[order]
+        empty = np.empty(0)
+        whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads)
+        fast, exact = whole.fast[order], whole.exact[order]
+        K = kernel.block(fast, threads=self.threads).astype(np.float32, copy=False)
+        pairs = list(combinations(range(len(self.classes_)), 2))
+        tasks = [(fold, pair) for fold in range(folds.max() + 1) for pair in pairs]
+
+        def along_path(task: tuple[int, tuple[int, int]]) -> np.ndarray:
+            fold, (a, b) = task
+            rows = np.flatnonzero(((codes == a) | (codes == b)) & (folds != fold))
+            test = np.flatnonzero(folds == fold)
+            problem = BoxProblem(kernel, X, empty, empty, empty, threads=1, matrix=K, columns=rows)
+            problem.fast, problem.exact = fast[rows], exact[rows]
+            return self._path(problem, codes[rows] == a, K[test])
+
+        threads = self.threads or _tiles.default_threads()
+        with _tiles.one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+            values = dict(zip(tasks, pool.map(along_path, tasks), strict=True))
+        scores = np.empty((len(self.C_), folds.max() + 1))
+        for fold in range(folds.max() + 1):
+            votes = np.zeros((len(self.C_), np.count_nonzero(folds == fold), len(self.classes_)))
+            for a, b in pairs:
+                votes[:, :, a] += values[fold, (a, b)] > 0
+                votes[:, :, b] += values[fold, (a, b)] <= 0
+            scores[:, fold] = (votes.argmax(axis=2) == codes[folds == fold]).mean(axis=1)
+        return scores
+
+    def _path(self, problem: BoxProblem, first: np.ndarray, K: np.ndarray) -> np.ndarray:
+        """Values at held-out points for each C, from warm starts: shape (n_C, n_test). K has a row for each point."""
+        if not first.any() or first.all():  # one class is missing in these folds: the other one wins
+            return np.full((len(self.C_), len(K)), 1.0 if first.any() else -1.0)
+        out, start = np.empty((len(self.C_), len(K))), None
+        problem.targets = np.where(first, 1.0, -1.0)
+        for s, C in enumerate(self.C_):
+            problem.lower, problem.upper = np.where(first, 0.0, -C), np.where(first, C, 0.0)
+            result = working_set.solve(problem, tol=self.tol, start=start)
+            support = np.flatnonzero(result.coef)
+            out[s] = K[:, problem.columns[support]] @ result.coef[support] + result.intercepts[0]
+            start = result.coef
+        return out
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """That of the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes by the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)

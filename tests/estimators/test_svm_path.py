@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_classification
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from representer import SVC, SVCPath
+from representer.kernels import RBF, Normalized, Spectrum
+
+
+@parametrize_with_checks([SVCPath(cv=3)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_scores_of_a_grid_search(classes):
+    X, y = make_classification(
+        300, 5, n_informative=5, n_redundant=0, n_classes=classes, flip_y=0.2, class_sep=0.5, random_state=0
+    )
+    kernels, C, cv = [RBF(0.5), RBF(2.0)], [0.1, 1.0, 30.0], StratifiedKFold(4, shuffle=True, random_state=1)
+    path = SVCPath(C=C[::-1], kernels=kernels, cv=cv, tol=1e-5).fit(X, y)
+    grid = GridSearchCV(SVC(tol=1e-5), {"kernel": kernels, "C": C}, cv=cv).fit(X, y)
+    folds = np.stack([grid.cv_results_[f"split{s}_test_score"] for s in range(4)], axis=1).reshape(3, 2, 4)
+    assert path.scores_ == pytest.approx(folds.transpose(1, 0, 2), abs=1e-12)
+    assert path.best_score_ == pytest.approx(grid.best_score_)
+    assert path.best_params_ == {"C": grid.best_params_["C"], "kernel": grid.best_params_["kernel"]}
+    assert path.predict(X).tolist() == grid.predict(X).tolist()
+    assert path.decision_function(X) == pytest.approx(grid.decision_function(X))
+
+
+def test_strings():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("ab" if i % 2 else "abc"), 12)) for i in range(60)]
+    path = SVCPath(C=[1.0, 10.0], kernels=[Normalized(Spectrum(k)) for k in (1, 2)], cv=3)
+    assert path.fit(words, np.arange(60) % 2).best_score_ > 0.9
+
+
+def test_a_class_that_is_missing_in_a_fold():
+    X, y = load_iris(return_X_y=True)
+    path = SVCPath(C=[1.0], cv=KFold(3)).fit(X, y)  # each fold holds out a whole class
+    assert path.best_score_ == 0.0
+    assert path.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (SVCPath(cv=ShuffleSplit(3)), "exactly once"),
+        (SVCPath(C=[1.0, -1.0]), "C is -1.0"),
+        (SVCPath(memory=100), "above the budget"),
+    ],
+)
+def test_clear_errors(path, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises((ValueError, MemoryError), match=message):
+        path.fit(X, y)
