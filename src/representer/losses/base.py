@@ -67,6 +67,10 @@ class Loss(Parameters):
         """max over v of v f - l*(y, v) - mu v^2 / 2, its gradient v and its curvature: a smooth loss from below."""
         raise NotImplementedError
 
+    def response(self, f: np.ndarray) -> np.ndarray:
+        """What is predicted for a value f, in the units of y."""
+        return f
+
     # ---- dual points ----
 
     def project(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -27,6 +27,10 @@ class Poisson(Loss):
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         return np.exp(f)
 
+    def response(self, f: np.ndarray) -> np.ndarray:
+        """The rate exp(f)."""
+        return np.exp(f)
+
     def conjugate(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
         rate = np.maximum(v + y, 0.0)
         return xlogy(rate, rate) - rate
