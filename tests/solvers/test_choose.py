@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from representer.solvers.choose import DIRECT_UP_TO, Plan, choose_ridge
+from representer.losses import CustomLoss, Hinge, Logistic, Loss
+from representer.solvers.choose import DIRECT_UP_TO, Plan, choose_machine, choose_ridge, matrix_form
 
 ONE = np.array([[1.0]])
 PLENTY = 10**15
@@ -59,3 +60,43 @@ def test_conjugate_gradients_store_no_square_matrix():
 def test_in_words():
     plan = Plan("cholesky", "n is small", 2_000_000, 1234)
     assert str(plan) == "cholesky, because n is small: about 2 MB and 1.23e+03 kernel values."
+
+
+OWN = CustomLoss(np.add, np.add)
+
+
+@pytest.mark.parametrize(
+    ("n", "loss", "solver", "reason"),
+    [
+        (100, Logistic(), "newton", "the loss has a curvature, with a float64 matrix in memory"),
+        (20_000, Logistic(), "newton", "the loss has a curvature, with a float32 matrix in memory"),
+        (100_000, Logistic(), "newton", "the loss has a curvature, without an n x n matrix"),
+        (100, Hinge(), "smoothed newton", "the loss has kinks, with a float64 matrix in memory"),
+        (100, OWN, "lbfgs", "only value and gradient of the loss are known"),
+        (100, CustomLoss(np.add, np.add, convex=False), "lbfgs", "the loss is not convex"),
+    ],
+)
+def test_ladder_of_machines(n, loss, solver, reason):
+    plan = choose_machine(n, loss, memory=16 * 10**9)
+    assert (plan.solver, plan.reason) == (solver, reason)
+    assert plan.bytes <= 16 * 10**9
+
+
+def test_machine_beyond_the_memory_is_refused():
+    with pytest.raises(MemoryError, match=r"lbfgs needs 0\.2 GB, above the budget of 0\.1 GB"):
+        choose_machine(5000, OWN, memory=10**8)
+
+
+def test_kinks_without_an_envelope_are_refused():
+    class Kinked(Loss):
+        smooth = False
+
+    with pytest.raises(ValueError, match="give curvature, conjugate, domain and envelope"):
+        choose_machine(10, Kinked(), memory=10**9)
+
+
+def test_form_of_the_matrix():
+    memory = 8 * 10**6
+    assert matrix_form(350, memory) == "float64"
+    assert matrix_form(700, memory) == "float32"
+    assert matrix_form(708, memory) == "operator"
