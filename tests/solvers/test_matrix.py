@@ -21,6 +21,15 @@ def test_every_form_is_the_matrix(form, digits, rng):
     assert matrix.evaluations == 300 * 301 // 2 * (2 if form == "operator" else 1)
 
 
+def test_both_halves_computed(monkeypatch):
+    p = problem(Squared(), n=300)
+    expected = Matrix(p, "float64")
+    monkeypatch.setattr("representer.solvers.matrix.TWICE_FROM", 100)
+    twice = Matrix(p, "float64")
+    np.testing.assert_allclose(twice.K, expected.K, atol=1e-14)
+    assert twice.evaluations == 300**2
+
+
 def test_block_is_a_copy():
     p = problem(Squared(), n=20)
     matrix = Matrix(p, "float64")
