@@ -1,12 +1,15 @@
 from dataclasses import replace
 
+import machine_cases
 import numpy as np
 import pytest
-from ridge_cases import CASES, problem, solution
+from machine_cases import LOSSES
+from ridge_cases import CASES, problem, ridge, solution
 from scipy import sparse
 
 from representer.kernels import RBF, Linear, Spectrum
-from representer.problem import Certificate, EigenProblem, RidgeProblem
+from representer.losses import Squared
+from representer.problem import Certificate, EigenProblem, Point, RidgeProblem
 
 WITH = pytest.mark.parametrize(("weighted", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
 
@@ -158,3 +161,66 @@ def test_covariance_seen_from_the_data(weighted, center):
     np.testing.assert_allclose(A, A.T, atol=1e-13)
     np.testing.assert_allclose(np.linalg.eigvalsh(A)[-4:], np.linalg.eigvalsh(covariance), rtol=1e-12)
     np.testing.assert_allclose(p.trace(X @ X.T @ w), covariance.trace(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_no_dual_value_is_above_any_primal_value(loss, intercept, rng):
+    """Weak duality at random points, with the bound that needs no product."""
+    p = machine_cases.problem(loss, intercept=intercept, weighted=True)
+    K, diagonal = p.kernel(p.X), p.kernel.diag(p.X)
+    highest, lowest = -np.inf, np.inf
+    for size in (1e-3, 0.1, 1.0):
+        coef = size * rng.normal(size=(p.n, p.loss.outputs(p.y))) * (p.weights > 0)
+        point = p.centred(Point(coef, np.zeros(coef.shape[1]), K @ coef))
+        lowest = min(lowest, p.objective(point))
+        v = p.dual_point(point)
+        f = -p.weights * v / p.strength
+        exact = float(np.vdot(f, K @ f))
+        bound = p.square_of(v, point, diagonal)
+        assert bound >= exact - 1e-9 * exact
+        highest = max(highest, -p.conjugates(v) - 0.5 * p.strength * exact)
+        if intercept:
+            assert np.abs(np.sum(p.weights * v, axis=0)).max() <= 1e-9 * np.sum(p.weights * np.abs(v))
+    assert highest <= lowest
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_best_intercept(loss, rng):
+    """No other constant gives a lower loss."""
+    p = machine_cases.problem(loss, weighted=True)
+    applied = rng.normal(size=(p.n, p.loss.outputs(p.y)))
+    point = p.centred(Point(0 * applied, np.zeros(applied.shape[1]), applied))
+    best = p.losses(point.values)
+    for step in (1e-4, 1e-2, 1.0):
+        for sign in (-1, 1):
+            for j in range(applied.shape[1]):
+                other = point.values + sign * step * np.eye(applied.shape[1])[j]
+                assert best <= p.losses(other) + 1e-9 * abs(best)
+
+
+def test_image_is_the_coefficients_at_the_solution():
+    p = machine_cases.problem(Squared(), strength=0.7)
+    K = p.kernel(p.X)
+    coef, b = ridge(K, p.y.ravel(), 0.7, None, True)
+    point = Point(coef[:, None], np.array([b]), K @ coef[:, None])
+    np.testing.assert_allclose(p.image(point), point.coef, atol=1e-10)
+    assert p.objective(point) == pytest.approx(0.5 * np.sum((p.y - point.values) ** 2) + 0.35 * coef @ K @ coef)
+    assert p.scale(point) == p.objective(point)
+
+
+def test_points_of_a_line_and_of_columns(rng):
+    a, b = (Point(rng.normal(size=(4, 2)), rng.normal(size=2), rng.normal(size=(4, 2))) for _ in range(2))
+    middle = a.towards(b, 0.25)
+    np.testing.assert_allclose(middle.values, 0.75 * a.values + 0.25 * b.values)
+    columns = a.columns()
+    np.testing.assert_allclose(np.concatenate([c.values for c in columns], axis=1), a.values)
+
+
+def test_certificate_of_a_gap():
+    certificate = Certificate(
+        "newton", "n is small", True, 1.5e-9, 1e-6, 0.1, 2, 10, 5, 0.25, "float64", primal=3.0, dual=2.75
+    )
+    assert certificate.gap == 0.25
+    assert str(certificate).startswith("converged: relative gap 1.5e-09")
+    assert replace(certificate, dual=None).gap is None

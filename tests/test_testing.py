@@ -7,7 +7,8 @@ import pytest
 
 from representer import Function, testing
 from representer.kernels import RBF, Laplacian, Sigmoid
-from representer.testing import check_function, check_gram, check_kernel, check_representer_theorem
+from representer.losses import Absolute, Squared
+from representer.testing import check_function, check_gram, check_kernel, check_loss, check_representer_theorem
 
 
 @pytest.fixture
@@ -282,3 +283,33 @@ def test_theorem_finds_a_wrong_projection(X, rng, monkeypatch, wrong, law):
     monkeypatch.setattr(Lying, "norm", lambda self: 1.01 * Function.norm(self))
     with pytest.raises(AssertionError, match=law):
         check_representer_theorem(f, X[:3], lambda values: 0.0, lambda r: r)
+
+
+class Shifted(Squared):
+    """A conjugate that is wrong by a constant."""
+
+    def conjugate(self, y, v):
+        return super().conjugate(y, v) + 0.1
+
+
+class Steep(Squared):
+    """A curvature that is wrong."""
+
+    def curvature(self, y, f):
+        return 2.0 * np.ones_like(f)
+
+
+class Kinked(Absolute):
+    """An envelope that is above the loss."""
+
+    def envelope(self, y, f, mu):
+        value, v, h = super().envelope(y, f, mu)
+        return value + mu, v, h
+
+
+@pytest.mark.parametrize(
+    ("loss", "law"), [(Shifted(), "not v f"), (Steep(), "curvature"), (Kinked(), "envelope is above")]
+)
+def test_broken_losses_are_found(loss, law, rng):
+    with pytest.raises(AssertionError, match=law):
+        check_loss(loss, rng.normal(size=20), rng.normal(size=20))

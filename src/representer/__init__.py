@@ -1,16 +1,21 @@
 """Kernel methods from one theorem: kernels, Gram operators, functions in H, and the estimators built on them."""
 
-from representer import kernels, plotting, psd
+from representer import kernels, losses, plotting, psd, regularizers
 from representer.estimators.clustering import KernelKMeans, SpectralClustering
 from representer.estimators.conditional_mean import ConditionalMeanEmbedding
 from representer.estimators.density import ParzenDensity
 from representer.estimators.discriminant import KernelFisherDiscriminant
 from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.gaussian_process_classifier import GaussianProcessClassifier
 from representer.estimators.herding import herding
 from representer.estimators.independence import HSIC
 from representer.estimators.latent import GPLVM
+from representer.estimators.logistic import KernelLogisticRegression
+from representer.estimators.machine import KernelMachine
 from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from representer.estimators.pca import KernelPCA
+from representer.estimators.poisson import KernelPoissonRegression
+from representer.estimators.quantile import KernelQuantileRegression
 from representer.estimators.rbf_network import RBFNetwork
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.smoother import NadarayaWatson
@@ -30,13 +35,18 @@ __all__ = [
     "SVR",
     "ConditionalMeanEmbedding",
     "Function",
+    "GaussianProcessClassifier",
     "GaussianProcessRegressor",
     "Gram",
     "KernelFisherDiscriminant",
     "KernelKMeans",
+    "KernelLogisticRegression",
+    "KernelMachine",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
     "KernelPCA",
+    "KernelPoissonRegression",
+    "KernelQuantileRegression",
     "KernelRidge",
     "KernelRidgeClassifier",
     "NadarayaWatson",
@@ -49,9 +59,11 @@ __all__ = [
     "SpectralClustering",
     "herding",
     "kernels",
+    "losses",
     "mean_embedding",
     "plotting",
     "preimage",
     "project",
     "psd",
+    "regularizers",
 ]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import brentq
 
 from representer.gram import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
+from representer.losses.base import Loss
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class RidgeProblem(_OnInputs):
 
 
 @dataclass
-class EigenProblem:
+class EigenProblem(_OnInputs):
     """A u = lambda u, where A = P D K D P is the covariance of the k(x_i, .) in H, seen from the data.
 
     D = diag(d) holds the roots of the weights, and P = I - d d' / |d|^2 takes the weighted mean off; without centring P
@@ -205,21 +207,6 @@ class EigenProblem:
         return checks.number_of(self.X)
 
     @cached_property
-    def exact(self) -> Any:
-        """The inputs prepared in float64."""
-        return self.kernel.prepare(_cast(self.X, np.float64))
-
-    @cached_property
-    def fast(self) -> Any:
-        """The inputs prepared in float32 where they are numbers."""
-        return self.kernel.prepare(_cast(self.X, np.float32))
-
-    @property
-    def gram(self) -> Gram:
-        """K in float64."""
-        return Gram.of(self.kernel, self.exact, threads=self.threads)
-
-    @cached_property
     def root(self) -> np.ndarray:
         """d, as a column."""
         return np.ones((self.n, 1)) if self.weights is None else np.sqrt(self.weights)[:, None]
@@ -241,6 +228,175 @@ class EigenProblem:
         """The sum of all eigenvalues of A, from the image K D d of d."""
         mean = float(self.root.ravel() ** 2 @ image_of_root / (self.root**2).sum()) if self.center else 0.0
         return self.total - mean
+
+
+@dataclass
+class Problem(_OnInputs):
+    """minimise over f in H and b:  P(f, b) = sum_i w_i l(y_i, f(x_i) + b) + (strength / 2) ||f||^2.
+
+    The dual problem is to maximise D(v) = -sum_i w_i l*(y_i, v_i) - (1 / (2 strength)) (w v)' K (w v), with a free
+    intercept under sum_i w_i v_i = 0. Every D(v) is at most every P(f, b), and at the solution f = sum_i coef_i k(x_i,
+    .) with coef = -w v / strength.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : inputs of the kernel
+    y : array of shape (n, 1)
+    loss : Loss
+    strength : float
+    weights : array of shape (n, 1)
+    intercept : bool
+        Whether there is a b, or it is 0.
+    threads : int, optional
+    """
+
+    kernel: Kernel
+    X: Any
+    y: np.ndarray
+    loss: Loss
+    strength: float
+    weights: np.ndarray
+    intercept: bool = True
+    threads: int | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    def zero(self) -> Point:
+        """f = 0 with the best intercept."""
+        flat = np.zeros((self.n, self.loss.outputs(self.y)))
+        return self.centred(Point(flat, np.zeros(flat.shape[1]), flat))
+
+    def losses(self, F: np.ndarray) -> float:
+        """sum_i w_i l(y_i, F_i)."""
+        return float(np.sum(self.weights * self.loss.value(self.y, F)))
+
+    def objective(self, point: Point) -> float:
+        """P(f, b)."""
+        return self.losses(point.values) + 0.5 * self.strength * point.square
+
+    def image(self, point: Point) -> np.ndarray:
+        """-w l'(y, f + b) / strength: equal to the coefficients at the solution, as then the gradient vanishes."""
+        return -self.weights * self.loss.gradient(self.y, point.values) / self.strength
+
+    def centred(self, point: Point) -> Point:
+        """The same f with the best intercept."""
+        if not self.intercept:
+            return point
+        parts = self.loss.parts()
+        if len(parts) > 1:
+            columns = zip(parts, point.columns(), strict=True)
+            best = [_best_constant(replace(self, loss=loss), column) for loss, column in columns]
+            return replace(point, intercept=np.concatenate(best))
+        joint = point.coef.shape[1] > 1
+        return replace(point, intercept=(_best_constants if joint else _best_constant)(self, point))
+
+    def dual_point(self, point: Point) -> np.ndarray:
+        """v = -strength coef / w, made feasible."""
+        slope = self.loss.gradient(self.y, point.values)
+        v = np.divide(-self.strength * point.coef, self.weights, out=slope, where=self.weights > 0)
+        return self.feasible(v)
+
+    def feasible(self, v: np.ndarray) -> np.ndarray:
+        """v moved into the domain of the conjugate and, with an intercept, to sum_i w_i v_i = 0."""
+        loss = self.loss
+        return loss.balance(self.y, v, self.weights) if self.intercept else loss.project(self.y, v)
+
+    def conjugates(self, v: np.ndarray) -> float:
+        """sum_i w_i l*(y_i, v_i)."""
+        return float(np.sum(self.weights * self.loss.conjugate(self.y, v)))
+
+    def square_of(self, v: np.ndarray, point: Point, diagonal: np.ndarray) -> float:
+        """At least ||f_v||^2, f_v the function of the coefficients a = -w v / strength, without a product with K.
+
+        With d = a - coef it is <coef, K coef> + 2 <d, K coef> + <d, K d>, and the last term is at most the square of
+        sum_i |d_i| sqrt(k(x_i, x_i)).
+        """
+        d = -self.weights * v / self.strength - point.coef
+        last = np.sum((np.abs(d) * np.sqrt(diagonal)[:, None]).sum(axis=0) ** 2)
+        return point.square + 2.0 * float(np.vdot(d, point.applied)) + float(last)
+
+    def scale(self, point: Point) -> float:
+        """What a gap is relative to: sum_i w_i |l(y_i, f(x_i) + b)| + (strength / 2) ||f||^2."""
+        values = np.abs(self.loss.value(self.y, point.values))
+        return float(np.sum(self.weights * values)) + 0.5 * self.strength * point.square
+
+
+@dataclass(frozen=True)
+class Point:
+    """A function f = sum_i coef_i k(x_i, .), an intercept b, and the product K coef."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    applied: np.ndarray
+
+    @property
+    def values(self) -> np.ndarray:
+        """f(x_i) + b."""
+        return self.applied + self.intercept
+
+    @property
+    def square(self) -> float:
+        """||f||^2."""
+        return max(float(np.vdot(self.coef, self.applied)), 0.0)
+
+    def columns(self) -> list[Point]:
+        """One point for each output."""
+        parts = zip(self.coef.T, self.intercept, self.applied.T, strict=True)
+        return [Point(a[:, None], np.array([b]), c[:, None]) for a, b, c in parts]
+
+    def towards(self, other: Point, step: float) -> Point:
+        """The point that is so far on the line to another one."""
+        a, b, c = ((1 - step) * getattr(self, n) + step * getattr(other, n) for n in ("coef", "intercept", "applied"))
+        return Point(a, b, c)
+
+
+def _best_constant(problem: Problem, point: Point) -> np.ndarray:
+    """The root of sum_i w_i l'(y_i, f_i + b), which does not fall with b for a convex loss."""
+    loss, y, w = problem.loss, problem.y, problem.weights
+
+    def slope(b: float) -> float:
+        return float(np.sum(w * loss.gradient(y, point.applied + b)))
+
+    start = float(point.intercept[0])
+    total = slope(start)
+    if total == 0.0 or not np.isfinite(total):
+        return point.intercept
+    step = -np.sign(total) * max(1e-3 * abs(start), 1e-3)
+    near, far = start, start + step
+    for _ in range(60):
+        if slope(far) * total <= 0:
+            break
+        near, far, step = far, far + 2 * step, 2 * step
+    else:
+        return point.intercept
+    return np.array([far if slope(far) == 0 else brentq(slope, near, far, xtol=1e-15, rtol=1e-14, maxiter=300)])
+
+
+def _best_constants(problem: Problem, point: Point) -> np.ndarray:
+    """Newton's method for the intercepts of several outputs that depend on each other."""
+    loss, y, w = problem.loss, problem.y, problem.weights
+    b, value = point.intercept, problem.losses(point.values)
+    for _ in range(50):
+        F = point.applied + b
+        slope = np.sum(w * loss.gradient(y, F), axis=0)
+        if np.abs(slope).max() <= 1e-14 * w.sum():
+            break
+        H = np.sum(w[:, :, None] * loss.curvature(y, F), axis=0)
+        step = np.linalg.lstsq(H, -slope, rcond=1e-12)[0]
+        size = 1.0
+        while size > 1e-10 and not problem.losses(F + size * step) < value + 1e-4 * size * float(slope @ step):
+            size /= 2
+        if size <= 1e-10:
+            # so near the best that values no longer tell: one full step, as the slope still does
+            shorter = np.abs(np.sum(w * loss.gradient(y, F + step), axis=0)).max() < np.abs(slope).max()
+            b = b + step if shorter else b
+            break
+        b = b + size * step
+        value = problem.losses(point.applied + b)
+    return b
 
 
 def _cast(X: Any, dtype: Any) -> Any:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from representer.losses import CustomLoss, Hinge, Logistic, Loss
 from representer.solvers.choose import (
     BAND_FROM,
     DENSE_UP_TO,
@@ -8,7 +9,9 @@ from representer.solvers.choose import (
     ROWS_FOR_EACH_ALPHA,
     Plan,
     choose_eigen,
+    choose_machine,
     choose_ridge,
+    matrix_form,
 )
 
 ONE = np.array([[1.0]])
@@ -126,3 +129,43 @@ def test_memory_of_eigenpairs():
 def test_many_eigenpairs_are_no_work_for_davidson():
     with pytest.raises(ValueError, match="at most a tenth of all components, here 10, but 11 are wanted"):
         choose_eigen(100, 11, memory=PLENTY, solver="davidson")
+
+
+OWN = CustomLoss(np.add, np.add)
+
+
+@pytest.mark.parametrize(
+    ("n", "loss", "solver", "reason"),
+    [
+        (100, Logistic(), "newton", "the loss has a curvature, with a float64 matrix in memory"),
+        (20_000, Logistic(), "newton", "the loss has a curvature, with a float32 matrix in memory"),
+        (100_000, Logistic(), "newton", "the loss has a curvature, without an n x n matrix"),
+        (100, Hinge(), "smoothed newton", "the loss has kinks, with a float64 matrix in memory"),
+        (100, OWN, "lbfgs", "only value and gradient of the loss are known"),
+        (100, CustomLoss(np.add, np.add, convex=False), "lbfgs", "the loss is not convex"),
+    ],
+)
+def test_ladder_of_machines(n, loss, solver, reason):
+    plan = choose_machine(n, loss, memory=16 * 10**9)
+    assert (plan.solver, plan.reason) == (solver, reason)
+    assert plan.bytes <= 16 * 10**9
+
+
+def test_machine_beyond_the_memory_is_refused():
+    with pytest.raises(MemoryError, match=r"lbfgs needs 0\.2 GB, above the budget of 0\.1 GB"):
+        choose_machine(5000, OWN, memory=10**8)
+
+
+def test_kinks_without_an_envelope_are_refused():
+    class Kinked(Loss):
+        smooth = False
+
+    with pytest.raises(ValueError, match="give curvature, conjugate, domain and envelope"):
+        choose_machine(10, Kinked(), memory=10**9)
+
+
+def test_form_of_the_matrix():
+    memory = 8 * 10**6
+    assert matrix_form(350, memory) == "float64"
+    assert matrix_form(700, memory) == "float32"
+    assert matrix_form(708, memory) == "operator"

@@ -112,8 +112,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         best = np.unravel_index(self.scores_.mean(axis=2).argmax(), self.scores_.shape[:2])
         self.best_score_ = float(self.scores_.mean(axis=2)[best])
         self.best_params_ = {"C": float(self.C_[best[1]]), "kernel": kernels[best[0]]}
-        self.best_estimator_ = SVC(**self.best_params_, tol=self.tol, memory=self.memory, threads=self.threads)
-        self.best_estimator_.fit(X, y)
+        chosen = SVC(tol=self.tol, memory=self.memory, threads=self.threads).set_params(**self.best_params_)
+        self.best_estimator_ = chosen.fit(X, y)
         return self
 
     def _announce(self, n: int) -> None:
@@ -152,7 +152,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             test = np.flatnonzero(folds == fold)
             problem = BoxProblem(kernel, X, empty, empty, empty, threads=1, matrix=K, columns=rows)
             problem.fast, problem.exact = fast[rows], exact[rows]
-            return self._path(problem, codes[rows] == a, K[test])
+            return self._path(problem, codes[rows] == a, K[np.ix_(test, rows)])
 
         threads = self.threads or _tiles.default_threads()
         with _tiles.one_blas_thread(), ThreadPoolExecutor(threads) as pool:
@@ -167,7 +167,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         return scores
 
     def _path(self, problem: BoxProblem, first: np.ndarray, K: np.ndarray) -> np.ndarray:
-        """Values at held-out points for each C, from warm starts: shape (n_C, n_test). K has a row for each point."""
+        """Values at held-out points for each C, from warm starts: shape (n_C, n_test); K pairs them with the others."""
         if not first.any() or first.all():  # one class is missing in these folds: the other one wins
             return np.full((len(self.C_), len(K)), 1.0 if first.any() else -1.0)
         out, start = np.empty((len(self.C_), len(K))), None
@@ -176,7 +176,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             problem.lower, problem.upper = np.where(first, 0.0, -C), np.where(first, C, 0.0)
             result = working_set.solve(problem, tol=self.tol, start=start)
             support = np.flatnonzero(result.coef)
-            out[s] = K[:, problem.columns[support]] @ result.coef[support] + result.intercepts[0]
+            out[s] = K[:, support] @ result.coef[support] + result.intercepts[0]
             start = result.coef
         return out
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from representer.losses.base import Loss
 from representer.solvers.working_set import FLAT_UP_TO, SET_SIZE
 
 DIRECT_UP_TO = 6000
@@ -173,3 +174,48 @@ def start_rank(n: int, n_components: int, memory: int) -> int:
 def block_size(n_components: int) -> int:
     """Columns of the first block: some more than wanted, so that the last wanted one converges as fast as the first."""
     return n_components + max(5, n_components // 2)
+
+
+def matrix_form(n: int, memory: int) -> str:
+    """How a solver with many products holds the kernel matrix: in float64, in float32, or not at all."""
+    if 8 * n * n <= memory // 8:
+        return "float64"
+    return "float32" if 4 * n * n <= memory // 4 else "operator"
+
+
+def choose_machine(n: int, loss: Loss, *, memory: int, outputs: int = 1) -> Plan:
+    """The solver for a loss and the squared norm; other norms need some ten such solutions.
+
+    ==================  ================================  =====================================================
+    solver              when                              takes
+    ==================  ================================  =====================================================
+    newton              the loss has a curvature          K in float64 up to an eighth of the memory, in float32 up
+                                                          to a quarter, and beyond that no matrix but its products
+    smoothed newton     the loss has kinks                the same, more often
+    lbfgs               only value and gradient are       a factor of K, n^2 doubles unless its rank is low
+                        known
+    ==================  ================================  =====================================================
+    """
+    if not loss.smooth and not loss.complete:
+        raise ValueError(
+            f"{loss!r} has kinks and gives only value and gradient; give curvature, conjugate, domain and envelope and "
+            "set complete = True, or use a smooth loss."
+        )
+    form = matrix_form(n, memory)
+    size = {"float64": 8, "float32": 4, "operator": 0}[form] * n * n
+    stored = "without an n x n matrix" if form == "operator" else f"with a {form} matrix in memory"
+    if not loss.complete or not loss.convex:
+        why = "only value and gradient of the loss are known" if loss.convex else "the loss is not convex"
+        plan = Plan("lbfgs", why, size + 8 * n * n, n * (n + 1))
+    else:
+        name, why = ("newton", "the loss has a curvature") if loss.smooth else ("smoothed newton", "the loss has kinks")
+        # a step by Cholesky needs a copy of the matrix, and conjugate gradients a factor of low rank
+        extra = 8 * n * min(n, 2500) + 8 * 12 * n * outputs
+        products = 1 if form != "operator" else 40 if loss.smooth else 200
+        plan = Plan(name, f"{why}, {stored}", size + extra, products * n * (n + 1) // 2)
+    if plan.bytes > memory:
+        raise MemoryError(
+            f"A fit by {plan.solver} needs {plan.bytes / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "
+            "use fewer rows, a loss with a curvature, or a larger memory=."
+        )
+    return plan

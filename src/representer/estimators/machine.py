@@ -1,0 +1,303 @@
+"""The kernel machine: any loss, any nondecreasing regulariser of the norm."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+
+from representer import _tiles
+from representer.estimators.inputs import check_inputs, check_lengths, check_weights, is_precomputed, to_kernel
+from representer.estimators.progress import Progress
+from representer.functions import Function
+from representer.gram import machine_memory
+from representer.kernels import checks
+from representer.kernels.base import require_definite
+from representer.losses.base import Loss
+from representer.losses.squared import Squared
+from representer.problem import Certificate, Problem
+from representer.regularizers import Regularizer, SquaredNorm
+from representer.solvers import regularized
+from representer.solvers.choose import Plan, choose_machine, matrix_form
+from representer.solvers.matrix import Matrix
+
+
+class Machine(BaseEstimator):
+    """What all machines share: from inputs and numbers as targets to a function with its certificate.
+
+    Subclasses have the parameters kernel, fit_intercept, tol, max_iter, memory, threads and verbose.
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def _plan(self, n: int, loss: Loss, outputs: int = 1) -> Plan:
+        checks.positive(self.tol, "tol")
+        checks.whole(self.max_iter, "max_iter")
+        for name in ("memory", "threads"):
+            if getattr(self, name) is not None:
+                checks.whole(getattr(self, name), name)
+        return choose_machine(n, loss, memory=self._memory, outputs=outputs)
+
+    @property
+    def _memory(self) -> int:
+        return machine_memory() if self.memory is None else self.memory
+
+    def _fit(self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None) -> None:
+        """Everything after the targets are numbers: sets kernel_, function_, certificate_ and what belongs to them."""
+        started = perf_counter()
+        n = len(y)
+        plan = self._plan(n, loss, loss.outputs(y[:, None]))
+        kernel = to_kernel(self.kernel).fitted_to(X, weights)
+        require_definite(kernel, "a kernel machine")
+        w = np.ones((n, 1)) if weights is None else weights[:, None]
+        problem = Problem(kernel, X, y[:, None], loss, 1.0, w, self.fit_intercept, self.threads)
+        matrix = Matrix(problem, matrix_form(n, self._memory))
+        # threads of BLAS take longer to start than small products
+        with Progress(self.verbose, self.tol) as progress, _tiles.one_blas_thread() if n <= 1500 else nullcontext():
+            found = regularized.solve(
+                problem, matrix, regularizer, tol=self.tol, max_iter=self.max_iter, progress=progress
+            )
+        certificate = Certificate(
+            solver=plan.solver,
+            reason=plan.reason + ("" if found.dual is not None else "; it is not convex, so this is a local minimum"),
+            converged=bool(found.relative <= self.tol),
+            residual=found.relative,
+            tolerance=self.tol,
+            error_bound=found.error_bound,
+            iterations=found.steps,
+            kernel_evaluations=matrix.evaluations,
+            bytes=plan.bytes,
+            seconds=perf_counter() - started,
+            precision=found.precision,
+            primal=found.primal,
+            dual=found.dual,
+        )
+        self._keep(problem, found, certificate)
+
+    def _keep(self, problem: Problem, found: regularized.Regularized, certificate: Certificate) -> None:
+        single = found.point.coef.shape[1] == 1
+        self.kernel_, self.X_fit_, self.certificate_ = problem.kernel, problem.X, certificate
+        self.strength_ = found.strength
+        self.dual_coef_ = found.point.coef[:, 0] if single else found.point.coef
+        self.intercept_ = float(found.point.intercept[0]) if single else found.point.intercept
+        self.function_ = Function(problem.kernel, problem.X, self.dual_coef_, self.intercept_)
+        self.n_iter_ = max(1, certificate.iterations)
+        if not certificate.converged:
+            warnings.warn(
+                f"The fit reached a relative gap of {certificate.residual:.2g}, not the tolerance {self.tol:.2g}; "
+                "use a stronger regulariser, a kernel with a shorter length scale, or a larger tol or max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _values(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = check_inputs(self, X, self.kernel_, reset=False)
+        values = self.function_(X)
+        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+
+    def _inputs(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        return X, check_weights(sample_weight, X)
+
+    def _numbers(self, X: Any, y: Any) -> np.ndarray:
+        """Targets that are numbers."""
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
+        check_lengths(X, y)
+        return y
+
+    def _counts(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
+        """Targets that are not negative, and not all zero."""
+        y = self._numbers(X, y)
+        if y.min() < 0:
+            raise ValueError(f"y has the value {y.min():g}; counts are zero or positive.")
+        if self.fit_intercept and np.average(y, weights=weights) == 0:
+            raise ValueError("All counts are zero, so the best intercept is minus infinity; use fit_intercept=False.")
+        return y
+
+    def _labels(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
+        """The index of each class; sets classes_. One class has nothing to be told from."""
+        check_classification_targets(y)
+        y = column_or_1d(y, warn=True)
+        check_lengths(X, y)
+        self.classes_, label = np.unique(y, return_inverse=True)
+        seen = label if weights is None else label[weights > 0]
+        if len(np.unique(seen)) < len(self.classes_) or len(self.classes_) < 2:
+            raise ValueError(
+                f"y has only one class with a positive weight, or a class without any, among {self.classes_.tolist()}; "
+                "a classifier needs samples of at least two classes, and of each."
+                if len(self.classes_) > 1
+                else f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two."
+            )
+        return label
+
+    def _signs(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
+        """-1 and +1 for the first and second of two classes."""
+        label = self._labels(X, y, weights)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {type_of_target(y)}. "
+                "Use KernelLogisticRegression, the loss Multinomial(), or scikit-learn's OneVsRestClassifier."
+            )
+        return 2.0 * label - 1.0
+
+
+def _classifies(model: KernelMachine) -> bool:
+    if model._loss.targets in ("signs", "classes"):
+        return True
+    raise AttributeError(f"A machine with the loss {model._loss!r} is a regressor and has no decision_function.")
+
+
+class KernelMachine(Machine):
+    r"""minimise over f in H and b:  sum_i w_i loss(y_i, f(x_i) + b) + R(||f||).
+
+    The solution is f = sum_i a_i k(x_i, .), whatever the loss and the nondecreasing R. Where they are convex a
+    certificate tells how far the objective can be from the least one. The targets that the loss is for decide whether
+    this is a regressor or a classifier.
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel object on inputs of any type, or a name such as "rbf", "linear" or "precomputed". A length scale that
+        is not given is the typical distance of an input from the mean.
+    loss : Loss, optional
+        From `representer.losses`, or your own; `Squared` when not given.
+    regularizer : Regularizer, optional
+        From `representer.regularizers`; ``SquaredNorm(1.0)`` when not given.
+    fit_intercept : bool
+        Whether there is a free constant b.
+    tol : float
+        Duality gap, relative to the objective, at which a solution counts as found.
+    max_iter : int
+        Of Newton steps, or of steps of L-BFGS where the loss gives only value and gradient.
+    memory : int, optional
+        Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
+    threads : int, optional
+    verbose : int
+        1 shows progress on long fits.
+
+    Attributes
+    ----------
+    function_ : Function
+        The fitted f + b.
+    dual_coef_ : array of shape (n,) or (n, n_outputs)
+    intercept_ : float or array of shape (n_outputs,)
+    strength_ : float
+        The effective strength R'(||f||) / ||f||: with ``SquaredNorm(strength_)`` the solution is the same. Infinite for
+        f = 0; in a ball that of the solution before it was shrunk to the radius.
+    kernel_ : Kernel
+        The kernel used, with all length scales.
+    certificate_ : Certificate
+        Its ``error_bound`` is for the squared norm with the effective strength.
+    classes_ : array
+        Of a classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import KernelMachine
+    >>> from representer.losses import Huber
+    >>> from representer.regularizers import Norm
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> y = np.sin(X).ravel()
+    >>> y[::10] += 5.0
+    >>> model = KernelMachine(loss=Huber(0.1), regularizer=Norm(0.1)).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - np.sin(X).ravel()).max() < 0.2), model.certificate_.converged
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        loss: Loss | None = None,
+        regularizer: Regularizer | None = None,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        memory: int | None = None,
+        threads: int | None = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.loss = loss
+        self.regularizer = regularizer
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+        self.verbose = verbose
+
+    @property
+    def _loss(self) -> Loss:
+        return Squared() if self.loss is None else self.loss
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        targets = getattr(self._loss, "targets", "real")
+        tags.target_tags.required = True
+        if targets in ("signs", "classes"):
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=targets == "classes")
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.positive_only = targets == "counts"
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelMachine:
+        """Fit to inputs X and targets or labels y."""
+        regularizer = SquaredNorm(1.0) if self.regularizer is None else self.regularizer
+        for part, kind, example in ((self._loss, Loss, "Huber()"), (regularizer, Regularizer, "Norm(0.3)")):
+            if not isinstance(part, kind):
+                raise TypeError(f"{part!r} is not a {kind.__name__}; pass an object such as {example}.")
+            part.check()
+        X, weights = self._inputs(X, y, sample_weight)
+        if self._loss.targets == "real":
+            targets = self._numbers(X, y)
+        elif self._loss.targets == "counts":
+            targets = self._counts(X, y, weights)
+        else:
+            targets = (self._signs if self._loss.targets == "signs" else self._labels)(X, y, weights)
+        self._fit(X, targets, self._loss, regularizer, weights)
+        return self
+
+    @available_if(_classifies)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) + b for each x in X; the sign, or the largest of several columns, tells the class."""
+        values = self._values(X)
+        two = values.ndim == 2 and values.shape[1] == 2
+        return values[:, 1] - values[:, 0] if two else values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) + b for each x in X, for counts the rate exp(f(x) + b), for labels the class."""
+        values = self._values(X)
+        if self._loss.targets not in ("signs", "classes"):
+            return self._loss.response(values)
+        return self.classes_[values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2 of a regressor, accuracy of a classifier."""
+        score = accuracy_score if self._loss.targets in ("signs", "classes") else r2_score
+        return float(score(y, self.predict(X), sample_weight=sample_weight))
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
+        return self._plan(checks.number_of(X), self._loss)

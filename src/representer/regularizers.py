@@ -1,0 +1,232 @@
+"""Regularisers R(||f||), nondecreasing functions of the norm t = ||f||.
+
+Any of them is the squared norm in disguise: where t > 0 solves the problem with R, it also solves the one with
+(strength / 2) t^2 for the effective strength R'(t) / t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import brentq
+
+from representer.kernels import checks
+from representer.kernels.parameters import Parameters
+
+LARGEST = 1e8
+"""Norms up to which the slope of a user's regulariser is asked for."""
+
+
+class Regularizer(Parameters):
+    """R(t) for t >= 0: value, derivative and, where R is convex, its conjugate."""
+
+    convex: bool = True
+    """Whether R is convex; otherwise a fit finds a local minimum and has no duality gap."""
+
+    fixed_strength: float | None = None
+    """The effective strength, where it does not depend on the norm."""
+
+    largest: float = np.inf
+    """The largest norm of finite R."""
+
+    def check(self) -> None:
+        """Raise if a parameter is out of its range."""
+
+    def value(self, t: float) -> float:
+        """R(t)."""
+        raise NotImplementedError
+
+    def derivative(self, t: float) -> float:
+        """R'(t), at 0 from the right."""
+        raise NotImplementedError
+
+    def conjugate(self, s: float) -> float:
+        """R*(s) = max over t >= 0 of s t - R(t), for s >= 0."""
+        raise NotImplementedError
+
+    def within(self, s: float) -> float:
+        """The factor, at most one, by which s must shrink for the conjugate to be finite."""
+        return 1.0
+
+    def excess(self, strength: float, t: float) -> float:
+        """log(strength t / R'(t)): zero at the effective strength, positive above it."""
+        slope = self.derivative(t)
+        if t <= 0.0 or slope <= 0.0:
+            return np.inf if slope <= 0.0 else -np.inf
+        return float(np.log(strength * t) - np.log(slope))
+
+
+class SquaredNorm(Regularizer):
+    """R(t) = strength t^2 / 2.
+
+    Parameters
+    ----------
+    strength : float
+    """
+
+    def __init__(self, strength: float = 1.0):
+        self.strength = strength
+
+    @property
+    def fixed_strength(self) -> float:  # type: ignore[override]
+        return self.strength
+
+    def check(self) -> None:
+        checks.positive(self.strength, "strength")
+
+    def value(self, t: float) -> float:
+        return 0.5 * self.strength * t**2
+
+    def derivative(self, t: float) -> float:
+        return self.strength * t
+
+    def conjugate(self, s: float) -> float:
+        return 0.5 * s**2 / self.strength
+
+
+class Norm(Regularizer):
+    """R(t) = strength t, which has a kink at zero: if it is strong enough, f = 0.
+
+    Parameters
+    ----------
+    strength : float
+    """
+
+    def __init__(self, strength: float = 1.0):
+        self.strength = strength
+
+    def check(self) -> None:
+        checks.positive(self.strength, "strength")
+
+    def value(self, t: float) -> float:
+        return self.strength * t
+
+    def derivative(self, t: float) -> float:
+        return self.strength
+
+    def conjugate(self, s: float) -> float:
+        return 0.0 if s <= self.strength * (1 + 1e-14) else np.inf
+
+    def within(self, s: float) -> float:
+        return min(1.0, self.strength / s) if s > 0 else 1.0
+
+
+class Power(Regularizer):
+    """R(t) = strength t^exponent / exponent.
+
+    Parameters
+    ----------
+    strength : float
+    exponent : float
+        Above 1; `Norm` is exponent 1.
+    """
+
+    def __init__(self, strength: float = 1.0, exponent: float = 2.0):
+        self.strength = strength
+        self.exponent = exponent
+
+    def check(self) -> None:
+        checks.positive(self.strength, "strength")
+        if checks.real(self.exponent, "exponent") <= 1:
+            raise ValueError(
+                f"exponent is {self.exponent!r}; it must be above 1. Use Norm for 1, and CustomRegularizer below 1."
+            )
+
+    def value(self, t: float) -> float:
+        return self.strength * t**self.exponent / self.exponent
+
+    def derivative(self, t: float) -> float:
+        return self.strength * t ** (self.exponent - 1)
+
+    def conjugate(self, s: float) -> float:
+        q = self.exponent / (self.exponent - 1)
+        return self.strength * (s / self.strength) ** q / q
+
+
+class Ball(Regularizer):
+    """R(t) = 0 for t <= radius and infinite beyond: the least loss in a ball of H.
+
+    Parameters
+    ----------
+    radius : float
+    """
+
+    def __init__(self, radius: float = 1.0):
+        self.radius = radius
+
+    @property
+    def largest(self) -> float:  # type: ignore[override]
+        return self.radius
+
+    def check(self) -> None:
+        checks.positive(self.radius, "radius")
+
+    def value(self, t: float) -> float:
+        return 0.0 if t <= self.radius * (1 + 1e-9) else np.inf
+
+    def derivative(self, t: float) -> float:
+        return 0.0 if t < self.radius else np.inf
+
+    def conjugate(self, s: float) -> float:
+        return self.radius * s
+
+    def excess(self, strength: float, t: float) -> float:
+        """log(radius / t): positive inside the ball, where the strength may fall."""
+        return float(np.log(self.radius / t)) if t > 0 else np.inf
+
+
+class CustomRegularizer(Regularizer):
+    """R(t) from its value and derivative, functions of a number t >= 0.
+
+    Parameters
+    ----------
+    value, derivative : callable
+        R must not decrease, or the theorem of representers does not hold.
+    convex : bool
+        Whether R is convex. Otherwise a fit finds a local minimum, and says so.
+    """
+
+    def __init__(self, value: Callable[[float], float], derivative: Callable[[float], float], *, convex: bool = True):
+        self.value = value  # type: ignore[method-assign, assignment]
+        self.derivative = derivative  # type: ignore[method-assign, assignment]
+        self.convex = convex
+
+    def check(self) -> None:
+        for name in ("value", "derivative"):
+            if not callable(getattr(self, name)):
+                raise TypeError(f"{name} is {getattr(self, name)!r}; give a function of a number.")
+        grid = np.concatenate([[0.0], np.logspace(-6, 2, 81)])
+        values, slopes = (np.array([float(function(t)) for t in grid]) for function in (self.value, self.derivative))
+        if np.isnan(values).any() or np.isnan(slopes).any() or slopes.min() < 0 or np.any(np.diff(values) < 0):
+            where = grid[int(np.argmin(slopes))] if slopes.min() < 0 else grid[int(np.argmin(np.diff(values)))]
+            raise ValueError(
+                f"The regulariser decreases (or is not a number) near t = {where:.3g}; give a nondecreasing one, "
+                "as only then a minimiser is a sum of representers."
+            )
+        if self.convex and np.any(np.diff(slopes) < -1e-9 * np.maximum(slopes[:-1], 1e-300)):
+            raise ValueError("The regulariser's derivative falls somewhere, so it is not convex; pass convex=False.")
+
+    def conjugate(self, s: float) -> float:
+        """By the root of R'(t) = s."""
+        if self._slope(0.0) >= s:
+            return -float(self.value(0.0))
+        high = 1.0
+        while self._slope(high) < s:
+            high *= 4.0
+            if high > LARGEST:
+                return np.inf
+        low = 0.0 if self._slope(high / 4.0) >= s else high / 4.0
+        t = brentq(lambda t: min(self._slope(t), 1e300) - s, low, high, xtol=1e-300, rtol=1e-14, maxiter=500)
+        return float(s * t - self.value(t))
+
+    def within(self, s: float) -> float:
+        return min(1.0, self._slope(LARGEST) / s) if s > 0 else 1.0
+
+    def _slope(self, t: float) -> float:
+        """R'(t), infinite where that is too large for a float."""
+        try:
+            with np.errstate(over="ignore"):
+                return float(self.derivative(t))
+        except OverflowError:
+            return np.inf

@@ -1,0 +1,85 @@
+"""The kernel matrix in the form that a plan says: in memory, or computed anew in each product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from representer import _tiles
+from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
+from representer.gram import Gram
+from representer.problem import Problem
+
+RANK = 500
+"""The largest rank of a preconditioner: its set-up at each Newton step takes rank^2 n operations."""
+
+TWICE_FROM = 5000
+"""Rows from which a stored matrix is computed without regard to its symmetry: 3 times faster at 20,000 rows."""
+
+
+class Matrix:
+    """K of a problem: ``matrix @ V`` in float64, from values in memory or from an operator.
+
+    Parameters
+    ----------
+    problem : Problem
+    form : {"float64", "float32", "operator"}
+        In memory in one of two precisions, or float32 values computed anew in each product.
+    """
+
+    def __init__(self, problem: Problem, form: str):
+        self.problem, self.form = problem, form
+        self.products, self.twice = 0, False
+        self._low_rank: LowRank | None = None
+        self._factor: LowRank | None = None
+        self.inputs = problem.exact if form == "float64" else problem.fast
+        gram = Gram.of(problem.kernel, self.inputs, threads=problem.threads)
+        self.K: Any = gram
+        if form != "operator":
+            # to write a tile to both of its places takes longer than to compute it twice where rows are long
+            self.twice = problem.n >= TWICE_FROM and problem.kernel.sliced
+            both = (self.inputs, self.inputs) if self.twice else (self.inputs,)
+            self.K = problem.kernel.block(*both, threads=problem.threads).astype(form, copy=False)
+        self.diagonal = gram.diag().astype(np.float64)
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        self.products += 1
+        return (self.K @ V.astype(self.K.dtype)).astype(np.float64, copy=False)
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """The values between some of the inputs, in float64."""
+        if len(rows) == self.problem.n and self.form != "operator":
+            return self.K.astype(np.float64)
+        if self.form == "float64":
+            return self.K[np.ix_(rows, rows)]
+        return self.problem.kernel.block(self.problem.exact[rows], threads=self.problem.threads)
+
+    def low_rank(self, strength: float) -> LowRank:
+        """A factor of low rank near K, for preconditioners; computed once."""
+        if self._low_rank is None:
+            n = self.problem.n
+            rank = int(min(n, RANK, max(100, n // 12)))
+            with _tiles.one_blas_thread():
+                self._low_rank = pivoted_cholesky(
+                    self.problem.kernel, self.inputs, rank, stop=strength, threads=self.problem.threads
+                )
+        return self._low_rank
+
+    def factor(self) -> LowRank:
+        """A factor of K in float64 that leaves out nothing but rounding; computed once."""
+        if self._factor is None:
+            kernel, inputs = self.problem.kernel, self.problem.exact
+            stop = 1e-13 * float(self.diagonal.sum())
+            self._factor = pivoted_cholesky(kernel, inputs, len(inputs), stop=stop, threads=self.problem.threads)
+        return self._factor
+
+    @property
+    def evaluations(self) -> int:
+        """Kernel values that were computed for products."""
+        n = self.problem.n
+        return n * n if self.twice else n * (n + 1) // 2 * (self.products if self.form == "operator" else 1)
+
+    @property
+    def bytes(self) -> int:
+        return 0 if self.form == "operator" else self.K.nbytes

@@ -1,0 +1,213 @@
+"""Any nondecreasing regulariser by the squared norm: a search for the effective strength."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from representer.problem import Point, Problem
+from representer.regularizers import Regularizer
+from representer.solvers import lbfgs, newton
+from representer.solvers.matrix import Matrix
+
+FLOAT32_TOL = 1e-4
+"""Gaps up to this are judged by float64 products, also where float32 products found the solution."""
+
+
+@dataclass(frozen=True)
+class Regularized:
+    """The point of least objective sum_i w_i l(y_i, f(x_i) + b) + R(||f||), and what is known about it."""
+
+    point: Point
+    strength: float
+    """The effective strength R'(||f||) / ||f||; infinite for f = 0."""
+    primal: float
+    dual: float | None
+    """A lower bound of all objectives, where loss and regulariser are convex."""
+    relative: float
+    """The gap, or where there is none the mismatch of the strength, relative to the objective."""
+    steps: int
+    error_bound: float
+    """At least ||f - f*||, f* the minimiser for the squared norm with the effective strength."""
+    precision: str
+
+
+def solve(
+    problem: Problem,
+    matrix: Matrix,
+    regularizer: Regularizer,
+    *,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[str, float], Any] | None = None,
+) -> Regularized:
+    """Find the strength at which the solution with the squared norm has strength ||f|| = R'(||f||).
+
+    The norm of the solution falls with the strength, so a bracket is found by steps of a factor, and closed by the
+    secant rule on logarithms with the safeguard of Illinois. Each solution starts from the last one. f = 0 is looked at
+    first: where R has a kink at zero it may be the solution.
+    """
+    search = _Search(problem, matrix, regularizer, tol, max_iter, progress)
+    if regularizer.fixed_strength is not None:
+        return search.at_fixed(regularizer.fixed_strength)
+    if search.zero_is_best():
+        return search.result()
+    low = high = None  # log strengths with their excess, below and above zero
+    x, factor, side = search.first(), np.log(4.0), 0
+    for _ in range(100):
+        excess = search.at(np.exp(x))
+        if search.done(excess):
+            break
+        if excess > 0:
+            low, high, side = _weaker(low, side, +1), (x, excess), +1
+        else:
+            low, high, side = (x, excess), _weaker(high, side, -1), -1
+        if low is None or high is None:
+            x, factor = x - np.sign(excess) * factor, min(2 * factor, np.log(16.0))
+        elif high[0] - low[0] > 1e-10:
+            x = _between(low, high)
+        elif search.sharpen():  # the norms were not precise enough to tell where the zero is
+            low, high, factor, side = None, None, 1e-9, 0
+        else:
+            break
+    return search.result()
+
+
+def _weaker(end: Any, side: int, now: int) -> Any:
+    """The end of the bracket that stays; twice in a row its excess counts half, so that it moves, too."""
+    return None if end is None else (end[0], end[1] / 2) if side == now else end
+
+
+def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
+    """The secant's zero, kept away from the ends; the middle where an end has no finite excess."""
+    if not np.isfinite(low[1]) or not np.isfinite(high[1]):
+        return (low[0] + high[0]) / 2
+    share = -low[1] / (high[1] - low[1])
+    return low[0] + np.clip(share, 0.01, 0.99) * (high[0] - low[0])
+
+
+class _Search:
+    """Solutions along strengths: the best point and the best bound of all so far."""
+
+    def __init__(self, problem: Problem, matrix: Matrix, regularizer: Regularizer, tol: float, max_iter: int, progress):
+        self.problem, self.matrix, self.regularizer = problem, matrix, regularizer
+        self.tol, self.max_iter, self.progress = tol, max_iter, progress
+        self.solver = newton if problem.loss.complete and problem.loss.convex else lbfgs
+        self.convex = problem.loss.convex and regularizer.convex
+        self.steps, self.start, self.failed = 0, None, 0
+        self.inner = 0.1 * tol
+        self.mismatch, self.inside, self.least = np.inf, 0.0, 0.0
+        self.best, self.strength, self.primal, self.dual = problem.zero(), np.inf, np.inf, -np.inf
+
+    def at_fixed(self, strength: float) -> Regularized:
+        problem = replace(self.problem, strength=strength)
+        found = self.solver.solve(problem, self.matrix, tol=self.tol, max_iter=self.max_iter, progress=self.progress)
+        self.best, self.strength, self.primal, self.steps = found.point, strength, found.primal, found.steps
+        self.dual, self.inside = found.dual.value, found.primal - found.dual.value
+        self.mismatch = self.inside / self._scale()
+        return self.result()
+
+    def zero_is_best(self) -> bool:
+        """Whether f = 0 with the best intercept is within the tolerance."""
+        self.primal = self.problem.losses(self.best.values) + self.regularizer.value(0.0)
+        self.least = 1e-3 * self._scale()  # in a ball the least objective may be zero, and all gaps large next to it
+        if not self.convex:
+            return False
+        problem = replace(self.problem, strength=1.0)
+        if problem.loss.smooth:
+            image = problem.image(self.best)
+            self._bound(newton.Dual.of_slopes(problem, self.best, image, self.matrix @ image))
+        else:
+            v = problem.feasible(problem.loss.gradient(problem.y, self.best.values))
+            self._bound(newton.Dual.at(problem, v, self.matrix))
+        return self.primal - self.dual <= self.tol * self._scale()
+
+    def first(self) -> float:
+        """The logarithm of the strength to start with: a hundredth of where the data hardly count."""
+        return float(np.log(0.01 * self.problem.weights.sum() * self.matrix.diagonal.mean() + 1e-300))
+
+    def at(self, strength: float) -> float:
+        """Solve with the squared norm; keep what is best so far; return the excess of the strength."""
+        problem = replace(self.problem, strength=strength)
+        left = max(self.max_iter - self.steps, 1)
+        found = self.solver.solve(
+            problem, self.matrix, tol=self.inner, max_iter=left, start=self.start, progress=self.progress
+        )
+        gap = max(found.primal - found.dual.value, 0.0)
+        self.failed = self.failed + 1 if gap > 10 * self.tol * problem.scale(found.point) else 0
+        self.steps, self.start = self.steps + found.steps, found.point
+        t = np.sqrt(found.point.square)
+        self._keep(problem, self._allowed(found.point, t), strength, gap)
+        if self.convex:
+            self._bound(found.dual)
+        excess = self.regularizer.excess(strength, t)
+        self.mismatch = abs(excess)
+        return excess
+
+    def _allowed(self, point: Point, t: float) -> Point:
+        """The point, shrunk to the largest norm that the regulariser allows."""
+        if t <= self.regularizer.largest:
+            return point
+        shrink = self.regularizer.largest / t
+        return self.problem.centred(Point(shrink * point.coef, point.intercept, shrink * point.applied))
+
+    def _keep(self, problem: Problem, point: Point, strength: float, gap: float) -> None:
+        value = problem.losses(point.values) + self.regularizer.value(np.sqrt(point.square))
+        if value < self.primal:
+            self.best, self.primal, self.strength, self.inside = point, value, strength, gap
+
+    def _bound(self, dual: newton.Dual) -> None:
+        """-sum_i w_i l*(y_i, v_i) - R*(s) at a dual point, where s = ||sum_i w_i v_i k(x_i, .)||."""
+        s = dual.strength * np.sqrt(max(dual.square, 0.0))
+        shrink = self.regularizer.within(s)
+        if shrink < 1.0 and not self.problem.loss.complete:
+            return
+        conjugates = dual.conjugates if shrink == 1.0 else self.problem.conjugates(shrink * dual.v)
+        self.dual = max(self.dual, -conjugates - self.regularizer.conjugate(shrink * s))
+
+    def sharpen(self) -> bool:
+        """Ask for solutions to rounding from now on; False if they are that precise already."""
+        before, self.inner = self.inner, 0.0
+        return before > 0.0
+
+    def _scale(self) -> float:
+        values = np.abs(self.problem.loss.value(self.problem.y, self.best.values))
+        t = np.sqrt(self.best.square)
+        scale = float(np.sum(self.problem.weights * values)) + self.regularizer.value(t)
+        return max(scale, self.least, 1e-300)
+
+    def done(self, excess: float) -> bool:
+        """Whether the tolerance is reached, or solutions fail and there is no use in more of them."""
+        if self.steps >= self.max_iter or self.failed > 2:
+            return True
+        if self.convex:
+            return self.primal - self.dual <= self.tol * self._scale()
+        return abs(excess) <= self.tol
+
+    def result(self) -> Regularized:
+        precision = "float64" if self.matrix.form == "float64" else "float32 products"
+        if self.matrix.form != "float64" and self.tol < FLOAT32_TOL:
+            self._recompute()
+            precision = "float32 products, float64 gap"
+        relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else self.mismatch
+        bound = float(np.sqrt(2.0 * max(self.inside, 0.0) / self.strength))
+        dual = self.dual if self.convex else None
+        return Regularized(self.best, self.strength, self.primal, dual, relative, max(self.steps, 1), bound, precision)
+
+    def _recompute(self) -> None:
+        """Objective and bound of the best point anew, with float64 products."""
+        problem = replace(self.problem, strength=self.strength if np.isfinite(self.strength) else 1.0)
+        gram = self.problem.gram
+        point = self._allowed(replace(self.best, applied=gram @ self.best.coef), np.sqrt(self.best.square))
+        self.best = self.problem.centred(point) if self.problem.loss.convex else point
+        self.primal = self.problem.losses(self.best.values) + self.regularizer.value(np.sqrt(self.best.square))
+        if self.problem.loss.complete:
+            dual = newton.Dual.near(problem, self.best, self.matrix.diagonal)
+        else:
+            image = problem.image(self.best)
+            dual = newton.Dual.of_slopes(problem, self.best, image, gram @ image)
+        self.dual, self.inside = -np.inf, problem.objective(self.best) - dual.value
+        self._bound(dual)

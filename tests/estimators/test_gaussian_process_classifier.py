@@ -1,0 +1,67 @@
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import norm
+from sklearn.datasets import load_iris
+from sklearn.gaussian_process import GaussianProcessClassifier as Other
+from sklearn.gaussian_process.kernels import RBF as OtherRBF
+from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from representer import GaussianProcessClassifier
+from representer.estimators.gaussian_process_classifier import _probability
+from representer.kernels import RBF, Spectrum
+
+
+@parametrize_with_checks([GaussianProcessClassifier(optimizer=None)])
+def test_estimator_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "invalid value encountered in cast")  # scikit-learn itself casts NaN
+        check(estimator)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_as_scikit_learn(classes):
+    """Its probabilities are integrals by an approximation that is wrong by some 1e-4; ours are not."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[: 50 * classes : 2], y[: 50 * classes : 2]
+    own = GaussianProcessClassifier(4.0 * RBF(1.2), optimizer=None).fit(X, y)
+    other = Other(ConstantKernel(4.0) * OtherRBF(1.2), optimizer=None, max_iter_predict=1000).fit(X, y)
+    assert own.log_marginal_likelihood_value_ == pytest.approx(other.log_marginal_likelihood_value_, rel=1e-6)
+    np.testing.assert_allclose(own.predict_proba(X), other.predict_proba(X), atol=3e-4)
+    np.testing.assert_array_equal(own.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("deviation", [0.0, 0.3, 0.49, 0.51, 3.0, 30.0])
+def test_probability_by_quadrature(deviation):
+    for mean in (-4.0, 0.3, 9.0):
+        expected = expit(mean)
+        if deviation:
+            lo, hi = mean - 9 * deviation, mean + 9 * deviation
+            points = np.clip([0.0, -5.0, 5.0], lo, hi)
+            expected = quad(lambda f, m=mean: expit(f) * norm.pdf(f, m, deviation), lo, hi, points=points, limit=500)[0]
+        assert _probability(np.array([mean]), np.array([deviation**2]))[0] == pytest.approx(expected, abs=1e-8)
+
+
+def test_search_raises_the_likelihood():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50::3], y[50::3]
+    fixed, found = (GaussianProcessClassifier(optimizer=o).fit(X, y) for o in (None, "lbfgs"))
+    assert found.log_marginal_likelihood_value_ > fixed.log_marginal_likelihood_value_ + 1
+    mean, variance = found.latent_mean_and_variance(X)
+    np.testing.assert_allclose(mean, found.function_(X), rtol=1e-9, atol=1e-9)
+    assert variance.min() >= 0
+
+
+def test_strings_and_errors():
+    model = GaussianProcessClassifier(Spectrum(2), optimizer=None).fit(["abab", "bab", "ccd", "dcc"], [0, 0, 1, 1])
+    assert model.predict(["ab", "cd"]).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="only one class"):
+        GaussianProcessClassifier().fit([[0.0], [1.0]], [1, 1])
+    with pytest.raises(ValueError, match="optimizer is 'adam'"):
+        GaussianProcessClassifier(optimizer="adam").fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(MemoryError, match="above the budget"):
+        GaussianProcessClassifier(memory=100).fit([[0.0], [1.0]], [0, 1])
