@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -57,11 +57,36 @@ def walk(
     runs = min(runs, len(tiles))
     parts = [tiles[len(tiles) * r // runs : len(tiles) * (r + 1) // runs] for r in range(runs)]
     threads = min(threads or default_threads(), runs)
-    if threads == 1 or len(tiles) < 4:  # starting threads takes as long as a tile or two
+    if threads == 1 or len(tiles) < 4:  # handing work to threads takes as long as a tile or two
         yield from map(visit, parts)
         return
-    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(visit, parts)
+    with one_blas_thread(), _workers(threads) as pool:
+        pending = [pool.submit(visit, part) for part in parts]
+        try:
+            for run in pending:
+                yield run.result()
+        finally:  # after an error nobody works on behind the caller's back
+            for run in pending:
+                run.cancel()
+            wait(pending)
+
+
+_pool = lru_cache(maxsize=4)(ThreadPoolExecutor)
+_taken = threading.Lock()
+os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork has none of its parent's threads
+
+
+@contextmanager
+def _workers(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that stay for the next walk, as starting them takes a millisecond; own ones for a walk inside a walk."""
+    if not _taken.acquire(blocking=False):
+        with ThreadPoolExecutor(threads) as pool:
+            yield pool
+        return
+    try:
+        yield _pool(threads)
+    finally:
+        _taken.release()
 
 
 _controller = lru_cache(maxsize=1)(ThreadpoolController)

@@ -427,10 +427,12 @@ class BoxProblem(_OnInputs):
     groups : array of ints of shape (n,), optional
         All in one group when not given.
     threads : int, optional
+    rows : array of ints of shape (n,), optional
+        Which of the inputs belongs to each coefficient, if not X has one for each in order.
     matrix : array of shape (m, m), optional
         A float32 kernel matrix of these and maybe other points, which several problems share.
     columns : array of ints of shape (n,), optional
-        Which row and column of the matrix belongs to each point; runs of consecutive numbers.
+        Which row and column of the matrix belongs to each coefficient; runs of consecutive numbers.
     """
 
     kernel: Kernel
@@ -441,12 +443,17 @@ class BoxProblem(_OnInputs):
     epsilon: float = 0.0
     groups: np.ndarray | None = None
     threads: int | None = None
+    rows: np.ndarray | None = None
     matrix: np.ndarray | None = None
     columns: np.ndarray | None = None
 
     @property
     def n(self) -> int:
         return len(self.targets)
+
+    def at(self, inputs: Any, index: np.ndarray) -> Any:
+        """Of the prepared inputs (`fast` or `exact`) those of some coefficients."""
+        return inputs[index if self.rows is None else self.rows[index]]
 
     @cached_property
     def group_of(self) -> np.ndarray:

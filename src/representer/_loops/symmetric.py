@@ -1,5 +1,7 @@
 """Square tiles on the diagonal of a symmetric matrix."""
 
+import numpy as np
+
 from representer._loops.jit import loop
 
 
@@ -35,14 +37,23 @@ def write_both(tile, out, row, column):
 
 @loop
 def replace(block, slots, out):
-    """out[slots[q], r] <- block_qr and out[r, slots[q]] <- block_qr: new rows and columns of a symmetric matrix."""
+    """out[slots[q], r] <- block_qr and out[r, slots[q]] <- block_qr: new rows and columns of a symmetric matrix.
+
+    Slots rise, so that a row of out is written from its begin to its end.
+    """
     h, n = block.shape
+    transposed = np.empty((64, h), block.dtype)
     for q in range(h):
-        out[slots[q]] = block[q]
-    for r0 in range(0, n, 16):
-        for q0 in range(0, h, 16):
-            part = block[q0 : min(q0 + 16, h), r0 : min(r0 + 16, n)]
-            for r in range(part.shape[1]):
-                target = out[r0 + r]
-                for q in range(part.shape[0]):
-                    target[slots[q0 + q]] = part[q, r]
+        source, target = block[q], out[slots[q]]
+        for r in range(n):
+            target[r] = source[r]
+    for r0 in range(0, n, 64):
+        width = min(64, n - r0)
+        for q in range(h):
+            source = block[q, r0 : r0 + width]
+            for r in range(width):
+                transposed[r, q] = source[r]
+        for r in range(width):
+            source, target = transposed[r], out[r0 + r]
+            for q in range(h):
+                target[slots[q]] = source[q]

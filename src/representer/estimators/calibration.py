@@ -83,19 +83,21 @@ def left_out(problem: BoxProblem, result: BoxResult) -> np.ndarray:
     c, values = result.coef, result.gradient + problem.targets
     free = np.flatnonzero((c > problem.lower) & (c < problem.upper) & (c != 0.0))
     bound = np.setdiff1d(np.flatnonzero(c), free)
-    diagonal = problem.kernel.diagonal(problem.exact).astype(np.float64)
+    diagonal = problem.kernel.diagonal(problem.at(problem.exact, np.arange(problem.n))).astype(np.float64)
     out = values.copy()
     if not len(free):
         out[bound] -= c[bound] * diagonal[bound]
         return out
     groups = (problem.group_of[free][:, None] == np.unique(problem.group_of)).astype(np.float64)
-    K = Gram.of(problem.kernel, problem.exact[free], threads=problem.threads).dense().astype(np.float64)
+    K = Gram.of(problem.kernel, problem.at(problem.exact, free), threads=problem.threads).dense().astype(np.float64)
     K[np.diag_indices_from(K)] += 1e-10 * diagonal[free].mean()
     system = np.block([[K, groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
     inverse = linalg.inv(system)
     out[free] -= c[free] / np.diag(inverse)[: len(free)]
     for part in np.array_split(bound, 1 + len(bound) // 2048):
-        rows = problem.kernel.block(problem.exact[part], problem.exact[free], threads=problem.threads)
+        rows = problem.kernel.block(
+            problem.at(problem.exact, part), problem.at(problem.exact, free), threads=problem.threads
+        )
         border = (problem.group_of[part][:, None] == np.unique(problem.group_of)).astype(np.float64)
         rows = np.hstack([rows, border])
         spanned = np.einsum("ij,ij->i", rows @ inverse, rows)

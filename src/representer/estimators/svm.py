@@ -178,7 +178,9 @@ class _Classifier(ClassifierMixin, _SupportVectors):
             index = order[columns]
             first = codes[index] == a
             problem = self._problem(X, kernel, first if several else ~first, weights[index])
-            problem.fast, problem.exact = whole.fast[index], whole.exact[index]
+            problem.fast, problem.rows = whole.fast, index
+            if several:
+                problem.exact = whole.exact
             if matrix is not None:
                 problem.matrix, problem.columns, problem.threads = matrix, columns, 1
             problems.append(problem)
@@ -564,9 +566,8 @@ class NuSVR(RegressorMixin, _SupportVectors):
             np.concatenate([most, none]),
             groups=np.repeat([0, 1], n),
             threads=self.threads,
+            rows=np.tile(np.arange(n), 2),
         )
-        single = BoxProblem(kernel, X, none, none, none)
-        problem.fast, problem.exact = single.fast[np.tile(np.arange(n), 2)], single.exact[np.tile(np.arange(n), 2)]
         share = filled(most, 0.5 * self.nu * most.sum())
         result = self._solve(problem, np.concatenate([share, -share]))
         up, down = result.intercepts

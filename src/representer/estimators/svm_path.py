@@ -141,8 +141,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         codes, folds = codes[order], folds[order]
         empty = np.empty(0)
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads)
-        fast, exact = whole.fast[order], whole.exact[order]
-        K = kernel.block(fast, threads=self.threads).astype(np.float32, copy=False)
+        fast, exact = whole.fast, whole.exact
+        K = kernel.block(fast[order], threads=self.threads).astype(np.float32, copy=False)
         pairs = list(combinations(range(len(self.classes_)), 2))
         tasks = [(fold, pair) for fold in range(folds.max() + 1) for pair in pairs]
 
@@ -150,8 +150,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             fold, (a, b) = task
             rows = np.flatnonzero(((codes == a) | (codes == b)) & (folds != fold))
             test = np.flatnonzero(folds == fold)
-            problem = BoxProblem(kernel, X, empty, empty, empty, threads=1, matrix=K, columns=rows)
-            problem.fast, problem.exact = fast[rows], exact[rows]
+            problem = BoxProblem(kernel, X, empty, empty, empty, threads=1, rows=order[rows], matrix=K, columns=rows)
+            problem.fast, problem.exact = fast, exact
             return self._path(problem, codes[rows] == a, K[np.ix_(test, rows)])
 
         threads = self.threads or _tiles.default_threads()

@@ -18,7 +18,7 @@ FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the working set."""
 SET_SIZE = 8192
 """Size of the working set beyond that; if more coefficients are free, half of this on top of them."""
-EXACT_PAIRS = 2 * 10**7
+EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may always take."""
 POLISH_UP_TO = 200
 """Coefficients up to which the last digits are found, too."""
@@ -170,7 +170,7 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> No
         waiting = waiting[np.argsort(-urgency[waiting])][: len(slots)]
         slots = slots[: len(waiting)]
         better = urgency[waiting] > urgency[state.chosen[slots]]
-        _replace(problem, state, slots[better], waiting[better])
+        _replace(problem, state, np.sort(slots[better]), waiting[better])
 
 
 def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
@@ -179,7 +179,7 @@ def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
     if problem.matrix is not None:
         state.K = problem.matrix
         return
-    block = problem.kernel.block(problem.fast[chosen], threads=problem.threads)
+    block = problem.kernel.block(problem.at(problem.fast, chosen), threads=problem.threads)
     state.K = block.astype(np.float32, copy=False)
     state.evaluations += len(chosen) * (len(chosen) + 1) // 2
 
@@ -188,7 +188,9 @@ def _replace(problem: BoxProblem, state: _State, slots: np.ndarray, points: np.n
     """Put points into slots of the working set, and their kernel values into its matrix."""
     if len(slots):
         state.chosen[slots] = points
-        block = problem.kernel.block(problem.fast[points], problem.fast[state.chosen], threads=problem.threads)
+        block = problem.kernel.block(
+            problem.at(problem.fast, points), problem.at(problem.fast, state.chosen), threads=problem.threads
+        )
         symmetric.replace(block.astype(np.float32, copy=False), slots, state.K)
         state.evaluations += block.size
 
@@ -233,7 +235,8 @@ def _add(
 ) -> None:
     """g[rows] <- g[rows] + K[rows, index] change, in the precision of the inputs."""
     if len(index) and len(rows):
-        state.g[rows] += Gram.of(problem.kernel, inputs[rows], inputs[index], threads=problem.threads) @ change
+        K = Gram.of(problem.kernel, problem.at(inputs, rows), problem.at(inputs, index), threads=problem.threads)
+        state.g[rows] += K @ change
         state.evaluations += len(rows) * len(index)
 
 
@@ -250,7 +253,9 @@ def _refresh(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> N
         if error < 0.1 * tol:
             low, high = rates.low[problem.group_of], rates.high[problem.group_of]
             index = np.flatnonzero((rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error))
-    K = Gram.of(problem.kernel, problem.exact[index], problem.exact[active], threads=problem.threads)
+    K = Gram.of(
+        problem.kernel, problem.at(problem.exact, index), problem.at(problem.exact, active), threads=problem.threads
+    )
     state.g[index] = K @ state.c[active] - problem.targets[index]
     state.evaluations += len(index) * len(active)
 
@@ -271,7 +276,7 @@ def _polish(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, limi
         if not len(free):
             break
         groups = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
-        K = problem.kernel.block(problem.exact[free]).astype(np.float64)
+        K = problem.kernel.block(problem.at(problem.exact, free)).astype(np.float64)
         system = np.block([[K, groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
         change = linalg.lstsq(system, np.append(-rates.rise[free], np.zeros(groups.shape[1])))[0][: len(free)]
         c = state.c[free] + change
@@ -289,8 +294,9 @@ def _polish(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, limi
 def _float32_error(problem: BoxProblem, active: np.ndarray) -> float:
     """The greatest error of float32 kernel values over some 65,000 pairs."""
     rows, columns = active[:: 1 + len(active) // 256], np.arange(0, problem.n, 1 + problem.n // 256)
-    fast = problem.kernel.block(problem.fast[rows], problem.fast[columns])
-    return float(np.abs(fast - problem.kernel.block(problem.exact[rows], problem.exact[columns])).max())
+    fast = problem.kernel.block(problem.at(problem.fast, rows), problem.at(problem.fast, columns))
+    exact = problem.kernel.block(problem.at(problem.exact, rows), problem.at(problem.exact, columns))
+    return float(np.abs(fast - exact).max())
 
 
 def _intercepts(problem: BoxProblem, state: _State, rates: _Rates) -> np.ndarray:
