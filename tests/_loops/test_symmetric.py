@@ -24,3 +24,14 @@ def test_write_both(dtype, shape, rng):
     expected[1 : w + 1, w + 2 : w + 2 + h] = tile.T
     symmetric.write_both(tile, out, w + 2, 1)
     assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_write_columns(dtype):
+    rng = np.random.default_rng(0)
+    block, out = rng.normal(size=(5, 70)).astype(dtype), rng.normal(size=(70, 12)).astype(dtype)
+    slots = np.array([0, 3, 4, 9, 11])
+    expected = out.copy()
+    expected[:, slots] = block.T
+    symmetric.write_columns(block, slots, out)
+    assert np.array_equal(out, expected)

@@ -36,19 +36,15 @@ def write_both(tile, out, row, column):
 
 
 @loop
-def replace(block, slots, out):
-    """out[slots[q], r] <- block_qr and out[r, slots[q]] <- block_qr: new rows and columns of a symmetric matrix.
+def write_columns(block, slots, out):
+    """out[r, slots[q]] <- block_qr: columns of a matrix from the rows of a block.
 
-    Slots rise, so that a row of out is written from its begin to its end.
+    Slots rise, so that each row of out is written from its begin to its end.
     """
     h, n = block.shape
-    transposed = np.empty((64, h), block.dtype)
-    for q in range(h):
-        source, target = block[q], out[slots[q]]
-        for r in range(n):
-            target[r] = source[r]
-    for r0 in range(0, n, 64):
-        width = min(64, n - r0)
+    transposed = np.empty((32, h), block.dtype)
+    for r0 in range(0, n, 32):
+        width = min(32, n - r0)
         for q in range(h):
             source = block[q, r0 : r0 + width]
             for r in range(width):

@@ -18,6 +18,8 @@ FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the working set."""
 SET_SIZE = 8192
 """Size of the working set beyond that; if more coefficients are free, half of this on top of them."""
+NEW_AT_ONCE = 2048
+"""Points that enter the working set in one round, after the first two."""
 EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may always take."""
 POLISH_UP_TO = 200
@@ -81,13 +83,20 @@ class _Rates:
     def violation(self) -> float:
         return float((self.high - self.low).max())
 
+    def aim(self, tol: float) -> float:
+        """The violation to step to: a tenth of the present one when far from the solution, less than tol when near."""
+        return 0.5 * tol if self.violation < 0.5 else 0.1 * self.violation
+
     def urgency(self, problem: BoxProblem, state: _State, tol: float) -> np.ndarray:
-        """How much each coefficient violates, above all others for the free ones, and 0 for those that rest."""
+        """How much each coefficient violates, above all others for the free ones, and 0 for those that rest.
+
+        Those that violate less than the aim would not be stepped on, so they rest, too.
+        """
         group = problem.group_of
         violation = np.maximum(self.high[group] - self.rise, self.fall - self.low[group])
         # equal violations, as all are at first, are broken by chance and not by the order of the data
         chance = np.random.default_rng(state.rounds).uniform(1.0, 1.001, len(violation))
-        urgency = np.where(violation > tol, violation * chance, 0.0)
+        urgency = np.where(violation > self.aim(tol), violation * chance, 0.0)
         urgency[(state.c > problem.lower) & (state.c < problem.upper)] += violation.max()
         return urgency
 
@@ -161,14 +170,16 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> No
         best = np.sort(np.argpartition(-urgency, size - 1)[:size])
         _start(problem, state, best[np.argsort(problem.group_of[best], kind="stable")])
         return
+    # after two rounds most coefficients are near their places, and the worst violators decide
+    most = len(state.chosen) if state.rounds < 2 else NEW_AT_ONCE
     inside = np.zeros(n, bool)
     inside[state.chosen] = True
     for s in range(len(rates.low)):
         slots = np.flatnonzero(problem.group_of[state.chosen] == s)
         slots = slots[np.argsort(urgency[state.chosen[slots]])]
         waiting = np.flatnonzero(~inside & (urgency > 0.0) & (problem.group_of == s))
-        waiting = waiting[np.argsort(-urgency[waiting])][: len(slots)]
-        slots = slots[: len(waiting)]
+        waiting = waiting[np.argsort(-urgency[waiting])][:most]
+        slots, waiting = slots[: len(waiting)], waiting[: len(slots)]
         better = urgency[waiting] > urgency[state.chosen[slots]]
         _replace(problem, state, np.sort(slots[better]), waiting[better])
 
@@ -186,20 +197,28 @@ def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
 
 def _replace(problem: BoxProblem, state: _State, slots: np.ndarray, points: np.ndarray) -> None:
     """Put points into slots of the working set, and their kernel values into its matrix."""
-    if len(slots):
-        state.chosen[slots] = points
-        block = problem.kernel.block(
-            problem.at(problem.fast, points), problem.at(problem.fast, state.chosen), threads=problem.threads
-        )
-        symmetric.replace(block.astype(np.float32, copy=False), slots, state.K)
-        state.evaluations += block.size
+    if not len(slots):
+        return
+    state.chosen[slots] = points
+    new, all_ = problem.at(problem.fast, points), problem.at(problem.fast, state.chosen)
+    block = problem.kernel.block(new, all_, threads=problem.threads).astype(np.float32, copy=False)
+    state.K[slots] = block
+    parts = [(rows, slice(0, 0)) for rows in _tiles.split(len(state.K), 512)]
+
+    def write(run: list[_tiles.Tile]) -> None:
+        for rows, _ in run:
+            symmetric.write_columns(block[:, rows], slots, state.K[rows])
+
+    for _ in _tiles.walk(parts, write, threads=problem.threads):
+        pass
+    state.evaluations += block.size
 
 
 def _settle(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, tol: float, limit: int) -> bool:
     """Step on the working set, and correct g elsewhere; False if nothing moved.
 
-    Far from the solution it is enough to lessen the violation to a tenth. Coefficients at a bound that they press
-    against do not take part if they are many: steps are cheaper, and who comes to violate is there in the next round.
+    Coefficients at a bound that they press against do not take part if they are many: steps are cheaper, and who comes
+    to violate is there in the next round.
     """
     subset, K = state.chosen, state.K
     columns = np.arange(len(subset)) if problem.columns is None else problem.columns[subset]
@@ -217,7 +236,7 @@ def _settle(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, tol:
         problem.upper[subset],
         problem.epsilon,
         spans(problem.group_of[subset], columns),
-        0.5 * tol if whole or rates.violation < 0.5 else 0.1 * rates.violation,
+        0.5 * tol if whole else rates.aim(tol),
         limit - state.steps,
     )
     change = c - state.c[subset]
