@@ -48,9 +48,7 @@ lock:  ## refresh constraints.txt (use the oldest supported Python)
 	rm -rf build/lock
 
 bench: setup  ## measure speed against other libraries
-	$(BIN)/python benchmarks/gram/run.py
-	$(BIN)/python benchmarks/ridge/run.py
-	$(BIN)/python benchmarks/gp/run.py
+	for run in benchmarks/*/run.py; do echo "== $$run"; $(BIN)/python $$run || exit 1; done
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build dist .coverage* .pytest_cache .ruff_cache .mypy_cache .hypothesis
