@@ -177,3 +177,16 @@ def test_certificate_in_words():
     assert text.startswith("converged: residuals |A u - lambda u| up to")
     assert "Davidson's method from a factor of rank 100" in text
     assert "Chosen because n is large." in text
+
+
+@WITH
+def test_coarse_tolerance_needs_float32_only(weighted, center):
+    problem = EigenProblem(RBF(2.0), data(), uneven(300) if weighted else None, center)
+    pairs = davidson(problem, 5, tol=1e-5, reason="it is a test")
+    A, values = textbook(problem)
+    assert pairs.certificate.precision == "float32 products"
+    assert pairs.certificate.converged
+    residuals = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0) / values[0]
+    np.testing.assert_allclose(residuals, pairs.certificate.residuals, atol=3e-7)
+    np.testing.assert_allclose(pairs.values, values[:5], rtol=1e-6)
+    np.testing.assert_allclose(pairs.trace, A.trace(), rtol=1e-6)

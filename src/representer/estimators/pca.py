@@ -42,7 +42,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     solver : {"auto", "dense", "davidson"}
         "dense" holds n x n matrices. "davidson" finds few components of many rows from block products.
     tol : float
-        Residual |A u - lambda u| / lambda_1 at which an eigenvector u of the centred Gram matrix A counts as found.
+        Residual |A u - lambda u| / lambda_1 at which an eigenvector u of the centred Gram matrix A counts as found;
+        errors of eigenvalues are of the order of its square. Below 1e-5 the last products are float64.
     max_iter : int
         Block products at most.
     memory : int, optional

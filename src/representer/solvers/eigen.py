@@ -21,6 +21,8 @@ Progress = Callable[[str, float], Any]
 
 FLOAT32_DOWN_TO = 3e-7
 """Tolerance down to which float32 products find the eigenvectors; below it all products are float64."""
+FLOAT64_BELOW = 1e-5
+"""Tolerance below which the last products are float64; above it the rounding of float32 does not matter."""
 NEAR = 0.01
 """Shifts are kept this part of their size away from the start's eigenvalues."""
 TINY = np.finfo(np.float64).tiny
@@ -118,7 +120,8 @@ def davidson(
     Davidson's method improves them: residuals R = A U - U Lambda that are too large are multiplied by
     (Lambda - F'F)^(-1), and Rayleigh and Ritz find the best vectors in the span of all so far. Where the eigenvalues
     fall fast, one or two block products are enough. Products are float32 at first, with stored tiles if they take
-    less than a quarter of the memory; the last step of Rayleigh and Ritz and its residuals are float64.
+    less than a quarter of the memory. Their rounding is far below a tolerance of 1e-5; with a smaller one the last step
+    of Rayleigh and Ritz and its residuals are float64.
     """
     started, n = perf_counter(), problem.n
     single = tol >= FLOAT32_DOWN_TO
@@ -136,17 +139,20 @@ def davidson(
         )
         start = _Start(problem, low_rank)
         U, wanted, steps = start.vectors(block_size(n_components)), min(n_components, len(start.values)), 0
+        more, again = 0, tol < FLOAT64_BELOW or not single or not wanted
         if single and wanted:
             K = (PackedGram if stored else Gram.of)(problem.kernel, inputs, threads=problem.threads)
-            found, steps = _improve(problem, K, U, K @ (problem.root * U), start, wanted, 0.8 * tol, max_iter, progress)
+            images, of_root = _first_product(problem, K, U)
+            goal = 0.8 * tol if again else tol
+            found, steps = _improve(problem, K, U, images, start, wanted, goal, max_iter, progress)
             U = found[1]
             steps += 1
             del K
-        # the mean of the k(x_i, .) comes along in the first float64 product
-        K = problem.gram
-        images = K @ (problem.root * np.column_stack([U, problem.root]))
-        images, of_root = images[:, :-1], images[:, -1]
-        found, more = _improve(problem, K, U, images, start, wanted, tol, max(max_iter - steps, 0), progress)
+        if again:
+            images, of_root = _first_product(problem, problem.gram, U)
+            left = max(max_iter - steps, 0)
+            found, more = _improve(problem, problem.gram, U, images, start, wanted, tol, left, progress)
+            more += 1
     half = n * (n + 1) // 2
     return _finish(
         problem,
@@ -155,11 +161,17 @@ def davidson(
         solver=f"Davidson's method from a factor of rank {len(low_rank.factor)}",
         reason=reason,
         tolerance=tol,
-        iterations=steps + more + 1,
-        kernel_evaluations=low_rank.evaluations + half * ((1 if stored else steps) + more + 1),
+        iterations=steps + more,
+        kernel_evaluations=low_rank.evaluations + half * ((1 if stored else steps) + more),
         bytes=low_rank.factor.nbytes + 2 * n * n * stored + 16 * n * LIMIT * block_size(n_components),
-        precision="float32 products, float64 residuals" if single else "float64",
+        precision="float64" if not single else "float32 products" + ", float64 residuals" * again,
     )
+
+
+def _first_product(problem: EigenProblem, K: Any, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The images K D U, and K D d, the mean of the k(x_i, .) up to a factor, which comes along."""
+    images = K @ (problem.root * np.column_stack([U, problem.root]))
+    return images[:, :-1], images[:, -1]
 
 
 class _Start:
