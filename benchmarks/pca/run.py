@@ -51,9 +51,8 @@ def seconds(fit) -> float:
 
 def compare(table: Table, name: str, X: np.ndarray, gamma: float, target: float, solvers: list[str], rounds: int):
     """Times of both sides in turns, and the agreement of eigenvalues with the most exact of theirs."""
-    own = KernelPCA(
-        20, kernel=RBF(np.sqrt(0.5 / gamma)), tol=1e-5
-    )  # what eigenvalues to 1e-5 need; the default is 1e-6
+    # enough for eigenvalues to 1e-5; the default is 1e-6
+    own = KernelPCA(20, kernel=RBF(np.sqrt(0.5 / gamma)), tol=1e-5)
     others = {s: Other(20, kernel="rbf", gamma=gamma, eigen_solver=s, random_state=0) for s in solvers}
     times: dict[str, list[float]] = {s: [] for s in ["own", *solvers]}
     for _ in range(rounds):

@@ -67,6 +67,10 @@ class Loss(Parameters):
         """max over v of v f - l*(y, v) - mu v^2 / 2, its gradient v and its curvature: a smooth loss from below."""
         raise NotImplementedError
 
+    def box(self, y: np.ndarray) -> tuple[Any, Any, float] | None:
+        """Ends of the domain and epsilon if the conjugate is v y + epsilon |v|: then the dual is a box with kinks."""
+        return None
+
     def response(self, f: np.ndarray) -> np.ndarray:
         """What is predicted for a value f, in the units of y."""
         return f
