@@ -73,7 +73,17 @@ def walk(
 
 _pool = lru_cache(maxsize=4)(ThreadPoolExecutor)
 _taken = threading.Lock()
-os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork has none of its parent's threads
+
+
+def _begin_anew() -> None:
+    """A forked process has none of its parent's threads, and nobody to release their locks."""
+    global _taken, _limited
+    _pool.cache_clear()
+    _taken, _limited = threading.Lock(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 @contextmanager

@@ -44,6 +44,8 @@ class Certificate:
     """The objective that was reached, where it is not a linear system that was solved."""
     dual: float | None = None
     """A lower bound of the objective of any function."""
+    measure: str = ""
+    """What the residual is, if neither that of a linear system nor a duality gap."""
 
     @property
     def gap(self) -> float | None:
@@ -52,9 +54,11 @@ class Certificate:
 
     def __str__(self) -> str:
         verdict = "converged" if self.converged else "NOT converged"
-        measure = "residual" if self.primal is None else "gap"
+        measure = self.measure or ("relative residual" if self.primal is None else "relative gap")
+        if self.measure and self.gap is not None:
+            verdict += f" with a duality gap of {self.gap:.2g} below {self.primal:.4g}"
         return (
-            f"{verdict}: relative {measure} {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
+            f"{verdict}: {measure} {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
             f"{self.iterations} iterations and {self.seconds:.3g} s, {self.kernel_evaluations:.3g} kernel values, "
             f"{self.bytes / 1e6:.4g} MB, {self.precision}. Chosen because {self.reason}. "
             f"|f - f*|(x) <= {np.max(self.error_bound):.2g} sqrt(k(x, x))."

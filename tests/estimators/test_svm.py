@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn import svm as libsvm
 from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -318,3 +318,47 @@ def test_same_space_as_ridge(digits):
     X, y = digits[0][:100], (digits[1][:100] > 4) * 2.0 - 1.0
     svm, ridge = SVC(kernel=KERNEL).fit(X, y), KernelRidge(kernel=KERNEL).fit(X, y)
     assert 0.0 < (svm.function_ - ridge.function_).norm() < svm.function_.norm() + ridge.function_.norm()
+
+
+def test_inputs_far_from_zero():
+    X, y = make_classification(300, 3, n_redundant=0, n_informative=3, random_state=0)
+    near, far = (SVC(C=10.0, kernel=RBF(1.0)).fit(X + offset, y) for offset in (0.0, 1e7))
+    assert far.score(X + 1e7, y) == pytest.approx(near.score(X, y), abs=0.01)
+
+
+def test_probability_with_a_lone_free_support_vector():
+    model = SVC(probability=True, class_weight={0: 1.0, 1: 1.5}).fit([[0.0], [1.0]], [0, 1])
+    assert np.all(np.isfinite(model.predict_proba([[0.0], [1.0]])))
+
+
+def test_class_weights_do_not_move_probabilities():
+    X, y = make_classification(600, 4, weights=[0.9], random_state=0)
+    p = SVC(probability=True, class_weight="balanced").fit(X, y).predict_proba(X)[:, 1]
+    assert p.mean() == pytest.approx(y.mean(), abs=0.03)
+
+
+def test_largest_nu():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    assert np.isfinite(OneClassSVM(nu=1.0).fit(X).offset_)
+    y = np.arange(40) < 10
+    assert NuSVC(nu=0.5).fit(X, y).score(X, y) > 0.5
+
+
+def test_certificate_in_words():
+    X, y = make_classification(100, 4, random_state=0)
+    assert "violation" in str(SVC().fit(X, y).certificate_)
+    assert np.isinf(NuSVC(nu=0.2).fit(X, y).certificate_.error_bound).all()
+
+
+def test_slackness_checks_its_labels():
+    X, y = make_classification(30, 4, random_state=0)
+    with pytest.raises(ValueError, match="labels other than"):
+        SVC().fit(X, y).slackness(X, ["a"] * 30)
+    with pytest.raises(ValueError, match="inconsistent"):
+        SVC().fit(X, y).slackness(X, [1])
+
+
+def test_probability_switched_on_too_late():
+    X, y = make_classification(30, 4, random_state=0)
+    with pytest.raises(NotFittedError, match="before the fit"):
+        SVC().fit(X, y).set_params(probability=True).predict_proba(X)

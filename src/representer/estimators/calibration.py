@@ -50,6 +50,8 @@ class Sigmoid:
             at = at - factor * step
             if np.abs(gradient).max() < 1e-8 * weights.sum():
                 break
+        if at[0] < 0.0:  # scores that tell the opposite tell nothing
+            return cls(0.0, float(np.log((high + 1.0) / (low + 1.0))))
         return cls(float(at[0]), float(at[1]))
 
 
@@ -93,7 +95,10 @@ def left_out(problem: BoxProblem, result: BoxResult) -> np.ndarray:
     K[np.diag_indices_from(K)] += 1e-10 * diagonal[free].mean()
     system = np.block([[K, groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
     inverse = linalg.inv(system)
-    out[free] -= c[free] / np.diag(inverse)[: len(free)]
+    # a lone free support vector spans nothing that could replace it
+    precision = np.maximum(np.diag(inverse)[: len(free)], 0.0)
+    lone = precision <= 1e-8 / diagonal[free]
+    out[free] -= c[free] * np.where(lone, diagonal[free], 1.0 / np.where(lone, 1.0, precision))
     for part in np.array_split(bound, 1 + len(bound) // 2048):
         rows = problem.kernel.block(
             problem.at(problem.exact, part), problem.at(problem.exact, free), threads=problem.threads

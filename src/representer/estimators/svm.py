@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class _SupportVectors(BaseEstimator):
     """What all support vector machines share: inputs, kernel, plan, certificate, and functions of few points."""
 
     support_: np.ndarray
+    _bounded = True  # whether the duality gap bounds the error of f
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -68,7 +70,7 @@ class _SupportVectors(BaseEstimator):
 
     def _solve(self, problem: BoxProblem, start: np.ndarray | None = None) -> BoxResult:
         limit = None if self.max_iter == -1 else self.max_iter
-        return working_set.solve(problem, tol=self.tol, start=start, max_steps=limit)
+        return working_set.solve(problem, tol=self.tol, start=start, max_steps=limit, memory=self.memory)
 
     def _keep(
         self, X: Any, kernel: Any, coef: np.ndarray, intercept: Any, results: list[BoxResult], plan: Plan
@@ -80,7 +82,7 @@ class _SupportVectors(BaseEstimator):
         self._X = take(X, self.support_, kernel)
         columns = coef[self.support_]
         self.function_ = Function(kernel, self._X, columns[:, 0] if coef.shape[1] == 1 else columns, intercept)
-        self.n_iter_ = max(1, *(r.steps for r in results), 1)
+        self.n_iter_ = max(1, *(r.steps for r in results))
         self.certificate_ = self._certified(results, plan)
         if not self.certificate_.converged:
             warnings.warn(
@@ -99,14 +101,15 @@ class _SupportVectors(BaseEstimator):
             converged=all(r.converged for r in results),
             residual=max(r.violation for r in results),
             tolerance=self.tol,
-            error_bound=np.sqrt(2.0 * gaps),
+            error_bound=np.sqrt(2.0 * gaps) if self._bounded else np.full(len(gaps), np.inf),
             iterations=sum(r.steps for r in results),
             kernel_evaluations=sum(r.kernel_evaluations for r in results),
-            bytes=plan.bytes,
+            bytes=max(plan.bytes, *(r.bytes for r in results)),
             seconds=sum(r.seconds for r in results),
             precision=" and ".join(sorted({r.precision for r in results})),
             primal=sum(r.primal for r in results),
             dual=sum(r.dual for r in results),
+            measure="violation",
         )
 
     @property
@@ -157,7 +160,7 @@ class _Classifier(ClassifierMixin, _SupportVectors):
         results = self._solve_all(problems)
         self._keep_pairs(X, kernel, codes, rows, results, plan)
         if self.probability:
-            self._calibrate(problems, results)
+            self._calibrate(problems, results, np.ones(len(y)) if weights is None else weights, rows)
         return self
 
     def _problems(
@@ -171,7 +174,7 @@ class _Classifier(ClassifierMixin, _SupportVectors):
         several = len(self.classes_) > 2
         matrix = None
         if several and plan.bytes == 4 * len(codes) ** 2:
-            matrix = kernel.block(whole.fast[order], threads=self.threads).astype(np.float32, copy=False)
+            matrix = working_set.matrix_of(kernel, whole.fast[order], whole.exact[order], self.threads)
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):
             columns = np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]
@@ -218,15 +221,16 @@ class _Classifier(ClassifierMixin, _SupportVectors):
             out[a, codes == b] = coef[codes == b, s]
         return out
 
-    def _calibrate(self, problems: list[BoxProblem], results: list[BoxResult]) -> None:
+    def _calibrate(
+        self, problems: list[BoxProblem], results: list[BoxResult], weights: np.ndarray, rows: list[np.ndarray]
+    ) -> None:
         """A sigmoid for each pair, fitted to leave-one-out scores."""
         self._sigmoids = []
-        for problem, result in zip(problems, results, strict=True):
+        for problem, result, index in zip(problems, results, rows, strict=True):
             coef, intercept = self._scaled(result)
             scale = np.abs(coef).max() / np.abs(result.coef).max()
             scores = left_out(problem, result) * scale + intercept
-            weights = np.maximum(problem.upper, -problem.lower)
-            self._sigmoids.append(Sigmoid.fit(scores, problem.upper > 0, weights / weights.mean()))
+            self._sigmoids.append(Sigmoid.fit(scores, problem.upper > 0, weights[index]))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """f(x) for two classes; for more one column for each class ("ovr") or for each pair of classes ("ovo")."""
@@ -268,6 +272,7 @@ class _Classifier(ClassifierMixin, _SupportVectors):
     @available_if(_has_probability)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes: sigmoids of the pairs' values, fitted to leave-one-out scores, and coupled."""
+        check_is_fitted(self, "_sigmoids", msg="Set probability=True before the fit.")
         values = self._values(X).reshape(checks.number_of(X), -1)
         pairs = np.stack([sigmoid(values[:, s]) for s, sigmoid in enumerate(self._sigmoids)], axis=1)
         if len(self.classes_) == 2:
@@ -284,8 +289,13 @@ class _Classifier(ClassifierMixin, _SupportVectors):
 
         At the solution those outside have coefficient 0, those inside the largest one, and those on the margin any.
         """
+        check_is_fitted(self)
         if len(self.classes_) != 2:
             raise ValueError("The margin is that of two classes; fit two classes, or look at one pair of them.")
+        y = column_or_1d(y)
+        check_lengths(X, y)
+        if not np.all(np.isin(y, self.classes_)):
+            raise ValueError(f"y has labels other than the classes {self.classes_.tolist()} of the fit.")
         margin = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0) * self._values(X)
         return np.where(np.abs(margin - 1.0) <= 2.0 * self.tol, 0, np.where(margin > 1.0, 1, -1))
 
@@ -390,13 +400,16 @@ class NuSVC(_Classifier):
 
     nu bounds the weight of the samples inside the margin from above and that of the support vectors from below. The
     fitted f and b are divided by r, so that the margin is at 1 as for `SVC`, whose other parameters and attributes it
-    has, but for `class_weight`: the margin makes both classes weigh the same.
+    has, but for `class_weight`: the margin makes both classes weigh the same. As r is a result, too, the certificate
+    has no bound on the error of f.
 
     Parameters
     ----------
     nu : float
         In (0, 1].
     """
+
+    _bounded = False
 
     def __init__(
         self,
@@ -498,7 +511,7 @@ class SVR(RegressorMixin, _SupportVectors):
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
         X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
         checks.positive(self.C, "C")
-        if not np.isfinite(self.epsilon) or self.epsilon < 0:
+        if not isinstance(self.epsilon, Real) or not 0.0 <= float(self.epsilon) < np.inf:
             raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
         most = self.C * weights
         problem = BoxProblem(kernel, X, y, -most, most, float(self.epsilon), threads=self.threads)
@@ -553,7 +566,7 @@ class NuSVR(RegressorMixin, _SupportVectors):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
-        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
+        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight, copies=2)
         _check_nu(self.nu)
         n, none = len(y), np.zeros(len(y))
         most = checks.positive(self.C, "C") * weights
@@ -649,14 +662,16 @@ class OneClassSVM(OutlierMixin, _SupportVectors):
         return np.where(self._values(X) >= 0, 1, -1)
 
 
-def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, Any, Plan]:
+def _regression(
+    self: Any, X: Any, y: Any, sample_weight: Any, copies: int = 1
+) -> tuple[Any, np.ndarray, np.ndarray, Any, Plan]:
     """Inputs, targets, weights, kernel and plan of a regression, checked."""
     X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
     y = column_or_1d(y, dtype=np.float64, warn=True)
     checks.finite(y, "y")
     check_lengths(X, y)
     given = check_weights(sample_weight, X)
-    plan = self._plan(len(y))
+    plan = self._plan(copies * len(y))
     return X, y, np.ones(len(y)) if given is None else given, self._fitted_kernel(X, given), plan
 
 
@@ -670,7 +685,7 @@ def _keep_regression(
 
 
 def _check_nu(nu: Any) -> None:
-    if not isinstance(nu, (int, float, np.number)) or not 0.0 < nu <= 1.0:
+    if not isinstance(nu, Real) or not 0.0 < float(nu) <= 1.0:
         raise ValueError(f"nu is {nu!r}; it must be a number above 0 and at most 1.")
 
 

@@ -19,7 +19,7 @@ from representer.estimators.inputs import check_inputs, check_lengths, is_precom
 from representer.estimators.svm import SVC
 from representer.gram import machine_memory
 from representer.kernels import checks
-from representer.kernels.base import Kernel
+from representer.kernels.base import Kernel, require_definite
 from representer.problem import BoxProblem
 from representer.solvers import working_set
 
@@ -27,9 +27,9 @@ from representer.solvers import working_set
 class SVCPath(ClassifierMixin, BaseEstimator):
     """`SVC` with the C and the kernel of greatest cross-validated accuracy.
 
-    The result is that of a grid search, but each kernel matrix is computed once for all folds, values of C and pairs of
-    classes: rows are sorted by class and fold, so that a fold is a mask of a few slices. Each C starts from the
-    solution for the one before.
+    The result is that of a grid search (for kernels with given length scales; others are fitted to all samples once),
+    but each kernel matrix is computed once for all folds, values of C and pairs of classes: rows are sorted by class
+    and fold, so that a fold is a mask of a few slices. Each C starts from the solution for the one before.
 
     Parameters
     ----------
@@ -88,13 +88,15 @@ class SVCPath(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = any(is_precomputed(kernel) for kernel in self.kernels)
+        given = (
+            [self.kernels] if isinstance(self.kernels, str) or not isinstance(self.kernels, Sequence) else self.kernels
+        )
+        tags.input_tags.pairwise = any(is_precomputed(kernel) for kernel in given)
         return tags
 
     def fit(self, X: Any, y: Any) -> SVCPath:
         """Cross-validate all of the grid, and fit the best of it to all samples."""
-        kernels = [to_kernel(kernel) for kernel in self.kernels]
-        self.C_ = np.sort([checks.positive(float(C), "C") for C in np.atleast_1d(self.C)])
+        kernels, self.C_ = self._grid()
         X = check_inputs(self, X, kernels[0], reset=True)
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f":
@@ -115,6 +117,22 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         chosen = SVC(tol=self.tol, memory=self.memory, threads=self.threads).set_params(**self.best_params_)
         self.best_estimator_ = chosen.fit(X, y)
         return self
+
+    def _grid(self) -> tuple[list[Kernel], np.ndarray]:
+        """Kernels and values of C, checked together with all other parameters before work starts."""
+        given = (
+            self.kernels if isinstance(self.kernels, Sequence) and not isinstance(self.kernels, str) else [self.kernels]
+        )
+        C = np.atleast_1d(self.C)
+        if not len(given) or not len(C):
+            raise ValueError("C or kernels is empty; give at least one of each to try.")
+        kernels = [to_kernel(kernel) for kernel in given]
+        for kernel in kernels:
+            require_definite(kernel, "a support vector machine")
+        checks.positive(self.tol, "tol")
+        if self.threads is not None:
+            checks.whole(self.threads, "threads")
+        return kernels, np.sort([checks.positive(value, "C") for value in C.tolist()])
 
     def _announce(self, n: int) -> None:
         budget = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
@@ -142,7 +160,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         empty = np.empty(0)
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads)
         fast, exact = whole.fast, whole.exact
-        K = kernel.block(fast[order], threads=self.threads).astype(np.float32, copy=False)
+        K = working_set.matrix_of(kernel, fast[order], exact[order], self.threads)
         pairs = list(combinations(range(len(self.classes_)), 2))
         tasks = [(fold, pair) for fold in range(folds.max() + 1) for pair in pairs]
 

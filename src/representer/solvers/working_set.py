@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy import linalg
 from representer import _tiles
 from representer._loops import smo, symmetric
 from representer.gram import Gram
+from representer.kernels.base import Kernel
 from representer.problem import BoxProblem
 
 FLAT_UP_TO = 6000
@@ -22,6 +23,8 @@ NEW_AT_ONCE = 2048
 """Points that enter the working set in one round, after the first two."""
 EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may always take."""
+COARSE = 1e-5
+"""Error of float32 kernel values, relative to the diagonal, above which even steps need float64 inputs."""
 POLISH_UP_TO = 200
 """Coefficients up to which the last digits are found, too."""
 
@@ -49,15 +52,17 @@ class BoxResult:
 
 @dataclass
 class _State:
-    """Coefficients c, g = K c - t, the working set with its kernel matrix, and what it took so far."""
+    """Coefficients c, g = K c - t, the inputs for kernel values, a working set and its matrix, and the work so far."""
 
     c: np.ndarray
     g: np.ndarray
-    chosen: np.ndarray
-    K: np.ndarray
+    inputs: Any
+    chosen: np.ndarray = field(default_factory=lambda: np.empty(0, int))
+    K: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
     steps: int = 0
     rounds: int = 0
     evaluations: int = 0
+    bytes: int = 0
 
 
 @dataclass
@@ -81,7 +86,7 @@ class _Rates:
 
     @property
     def violation(self) -> float:
-        return float((self.high - self.low).max())
+        return max(float((self.high - self.low).max()), 0.0)
 
     def aim(self, tol: float) -> float:
         """The violation to step to: a tenth of the present one when far from the solution, less than tol when near."""
@@ -102,13 +107,18 @@ class _Rates:
 
 
 def solve(
-    problem: BoxProblem, *, tol: float = 1e-3, start: np.ndarray | None = None, max_steps: int | None = None
+    problem: BoxProblem,
+    *,
+    tol: float = 1e-3,
+    start: np.ndarray | None = None,
+    max_steps: int | None = None,
+    memory: int | None = None,
 ) -> BoxResult:
     """Rounds of: choose the free coefficients and the worst violators, step on them alone, correct all gradients.
 
     g is kept in float64; kernel values are float32 until the violation that they show is below the tolerance. Then it
-    is computed from float64 values for all points that can decide it, and if it is still too large, everything goes on
-    with them. So a fit ends with the true violation below the tolerance, or says that it did not.
+    is computed from float64 values for all points that can decide it, again after all further steps, and corrections of
+    g are float64 from then on. So a fit ends with the true violation below the tolerance, or says that it did not.
 
     Parameters
     ----------
@@ -118,26 +128,36 @@ def solve(
         Coefficients within their boxes; their sums over groups are kept. All zero when not given.
     max_steps : int, optional
         max(10^7, 100 n) when not given.
+    memory : int, optional
+        Bytes that the matrix of a working set may take; what SET_SIZE and the free coefficients need when not given.
     """
     begin, n = time.perf_counter(), problem.n
     limit = max(10**7, 100 * n) if max_steps is None else max_steps
     c = np.zeros(n) if start is None else start.astype(np.float64)
-    state = _State(c, -problem.targets.astype(np.float64), np.empty(0, int), np.empty((0, 0), np.float32))
-    inputs, precision = problem.fast, "float32"
-    _add(problem, state, inputs, np.flatnonzero(c), c[c != 0.0], np.arange(n))
+    state = _State(c, -problem.targets.astype(np.float64), problem.fast)
+    _add(problem, state, state.inputs, np.flatnonzero(c), c[c != 0.0], np.arange(n))
+    checked, checks_left, stuck = -1, 8, False
     while True:
         rates = _Rates.of(problem, state)
-        if rates.violation <= tol and precision == "float32":
+        if rates.violation <= tol and checked != state.steps and checks_left:
             _refresh(problem, state, rates, tol)
-            inputs, precision = problem.exact, "float64"
+            checked, checks_left = state.steps, checks_left - 1
             rates = _Rates.of(problem, state)
-        if rates.violation <= tol or state.steps >= limit:
+            if rates.violation > tol:
+                _use_float64(problem, state)
+        if rates.violation <= tol or state.steps >= limit or not checks_left:
             break
-        _choose(problem, state, rates, tol)
-        if not _settle(problem, state, rates, inputs, tol, limit):
+        _choose(problem, state, rates, tol, memory)
+        if _settle(problem, state, rates, tol, limit):
+            stuck = False
+        elif stuck or len(state.chosen) == n:
             break
-    if rates.violation <= tol and n <= POLISH_UP_TO:
-        rates = _polish(problem, state, rates, inputs, limit)
+        else:  # the working set has no pair to step on, so another one is chosen from all points
+            stuck, state.chosen = True, np.empty(0, int)
+    if n <= POLISH_UP_TO and rates.violation <= max(tol, 1e-5):
+        rates = _polish(problem, state, rates, limit)
+        _refresh(problem, state, rates, tol)
+        rates = _Rates.of(problem, state)
     intercepts = _intercepts(problem, state, rates)
     primal, dual = problem.values(state.c, state.g, intercepts)
     return BoxResult(
@@ -150,13 +170,13 @@ def solve(
         converged=rates.violation <= tol,
         steps=state.steps,
         kernel_evaluations=state.evaluations,
-        bytes=state.K.nbytes,
+        bytes=state.bytes,
         seconds=time.perf_counter() - begin,
-        precision=precision,
+        precision="float32 values, float64 check" if state.inputs is problem.fast else "float64",
     )
 
 
-def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> None:
+def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memory: int | None = None) -> None:
     """Put the free coefficients and the worst violators into the working set, in place of those that are neither."""
     n = problem.n
     if problem.matrix is not None or n <= FLAT_UP_TO:
@@ -166,6 +186,8 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> No
     urgency = rates.urgency(problem, state, tol)
     n_free = int(np.count_nonzero((state.c > problem.lower) & (state.c < problem.upper)))
     size = int(min(n, max(SET_SIZE, n_free + SET_SIZE // 2)))
+    if memory is not None:
+        size = min(size, max(2, int(np.sqrt(memory // 4))))
     if size > 1.25 * len(state.chosen):
         best = np.sort(np.argpartition(-urgency, size - 1)[:size])
         _start(problem, state, best[np.argsort(problem.group_of[best], kind="stable")])
@@ -187,11 +209,12 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> No
 def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
     """Begin a working set, with its kernel matrix."""
     state.chosen = chosen
-    if problem.matrix is not None:
+    if problem.matrix is not None and state.K.size == 0:
         state.K = problem.matrix
         return
-    block = problem.kernel.block(problem.at(problem.fast, chosen), threads=problem.threads)
+    block = problem.kernel.block(problem.at(state.inputs, chosen), threads=problem.threads)
     state.K = block.astype(np.float32, copy=False)
+    state.bytes = max(state.bytes, state.K.nbytes)
     state.evaluations += len(chosen) * (len(chosen) + 1) // 2
 
 
@@ -200,7 +223,7 @@ def _replace(problem: BoxProblem, state: _State, slots: np.ndarray, points: np.n
     if not len(slots):
         return
     state.chosen[slots] = points
-    new, all_ = problem.at(problem.fast, points), problem.at(problem.fast, state.chosen)
+    new, all_ = problem.at(state.inputs, points), problem.at(state.inputs, state.chosen)
     block = problem.kernel.block(new, all_, threads=problem.threads).astype(np.float32, copy=False)
     state.K[slots] = block
     parts = [(rows, slice(0, 0)) for rows in _tiles.split(len(state.K), 512)]
@@ -214,14 +237,16 @@ def _replace(problem: BoxProblem, state: _State, slots: np.ndarray, points: np.n
     state.evaluations += block.size
 
 
-def _settle(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, tol: float, limit: int) -> bool:
+def _settle(problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit: int) -> bool:
     """Step on the working set, and correct g elsewhere; False if nothing moved.
 
     Coefficients at a bound that they press against do not take part if they are many: steps are cheaper, and who comes
     to violate is there in the next round.
     """
     subset, K = state.chosen, state.K
-    columns = np.arange(len(subset)) if problem.columns is None else problem.columns[subset]
+    columns = np.arange(len(subset))
+    if problem.columns is not None and K is problem.matrix:
+        columns = problem.columns[subset]
     whole = len(subset) == problem.n
     active = np.flatnonzero(rates.urgency(problem, state, tol)[subset] > 0.0)
     if not whole and len(active) < 0.7 * len(subset):
@@ -245,7 +270,7 @@ def _settle(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, tol:
     state.c[subset], state.g[subset] = c, g
     others = np.ones(problem.n, bool)
     others[subset] = False
-    _add(problem, state, inputs, subset[moved], change[moved], np.flatnonzero(others))
+    _add(problem, state, state.inputs, subset[moved], change[moved], np.flatnonzero(others))
     return len(moved) > 0
 
 
@@ -279,35 +304,72 @@ def _refresh(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> N
     state.evaluations += len(index) * len(active)
 
 
-def _polish(problem: BoxProblem, state: _State, rates: _Rates, inputs: Any, limit: int) -> _Rates:
-    """The last digits of small problems: the free coefficients solve a linear system, once it is known which are free.
-
-    K_FF d + b = -rate_F and sum d = 0 over each group give their changes d. If these leave the boxes, other
-    coefficients are free in truth, and some more steps to a smaller violation find out which.
-    """
-    for tol in (0.0, 1e-5, 1e-7, 1e-9):
-        if rates.violation > tol > 0.0:
+def _polish(problem: BoxProblem, state: _State, rates: _Rates, limit: int) -> _Rates:
+    """The last digits of small problems, once it is known which coefficients are free, or some more steps tell it."""
+    for tol in (np.inf, 1e-5, 1e-7, 1e-9):
+        if rates.violation > tol:
             _choose(problem, state, rates, tol)
-            if not _settle(problem, state, rates, inputs, tol, limit):
+            if not _settle(problem, state, rates, tol, limit):
                 break
-        rates = _Rates.of(problem, state)
-        free = np.flatnonzero((state.c > problem.lower) & (state.c < problem.upper) & (rates.rise == rates.fall))
-        if not len(free):
-            break
-        groups = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
-        K = problem.kernel.block(problem.at(problem.exact, free)).astype(np.float64)
-        system = np.block([[K, groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
-        change = linalg.lstsq(system, np.append(-rates.rise[free], np.zeros(groups.shape[1])))[0][: len(free)]
-        c = state.c[free] + change
-        inside = (c > problem.lower[free]) & (c < problem.upper[free]) & ((c > 0.0) == (state.c[free] > 0.0))
-        trial = _State(state.c.copy(), state.g.copy(), state.chosen, state.K, state.steps, state.rounds)
-        trial.c[free] = c
-        _add(problem, trial, problem.exact, free, change, np.arange(problem.n))
+            rates = _Rates.of(problem, state)
+        trial = _State(state.c.copy(), state.g.copy(), problem.exact)
+        for _ in range(problem.n):
+            if _newton_step(problem, trial):
+                break
         polished = _Rates.of(problem, trial)
-        if inside.all() and polished.violation < rates.violation:
+        if polished.violation < rates.violation:
             state.c, state.g = trial.c, trial.g
             return polished
     return rates
+
+
+def _newton_step(problem: BoxProblem, state: _State) -> bool:
+    """Solve for the free coefficients F, as far as the next bound or kink allows; whether it was the whole way.
+
+    Their changes d solve K_FF d + b = -rate_F with sum d = 0 over each group.
+    """
+    rates = _Rates.of(problem, state)
+    free = np.flatnonzero((state.c > problem.lower) & (state.c < problem.upper) & (rates.rise == rates.fall))
+    if not len(free):
+        return True
+    groups = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
+    K = problem.kernel.block(problem.at(problem.exact, free)).astype(np.float64)
+    system = np.block([[K, groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
+    change = linalg.lstsq(system, np.append(-rates.rise[free], np.zeros(groups.shape[1])))[0][: len(free)]
+    c = state.c[free]
+    bound = np.where(change > 0.0, problem.upper[free], problem.lower[free])
+    if problem.epsilon > 0.0:
+        bound = np.where(c * bound < 0.0, 0.0, bound)
+    room = np.divide(bound - c, change, out=np.full(len(c), np.inf), where=change != 0.0)
+    step, first = min(1.0, room.min()), room.argmin()
+    moved = c + step * change
+    if step < 1.0:
+        moved[first] = bound[first]
+    state.c[free] = moved
+    _add(problem, state, problem.exact, free, moved - c, np.arange(problem.n))
+    return step == 1.0
+
+
+def _use_float64(problem: BoxProblem, state: _State) -> None:
+    """Correct g by float64 values; build the matrix anew from them if float32 inputs are too coarse even for steps."""
+    if state.inputs is problem.fast:
+        coarse = (
+            _float32_error(problem, np.arange(problem.n))
+            > COARSE * np.abs(problem.kernel.diagonal(problem.exact)).max()
+        )
+        state.inputs = problem.exact
+        if coarse:
+            state.chosen, state.K = np.empty(0, int), np.empty((1, 1), np.float32)
+
+
+def matrix_of(kernel: Kernel, fast: Any, exact: Any, threads: int | None) -> np.ndarray:
+    """The float32 kernel matrix of prepared inputs: from float32 inputs unless they are too coarse."""
+    empty = np.empty(len(fast))
+    problem = BoxProblem(kernel, None, empty, empty, empty)
+    problem.fast, problem.exact = fast, exact
+    error = _float32_error(problem, np.arange(problem.n))
+    coarse = error > COARSE * np.abs(kernel.diagonal(exact)).max()
+    return kernel.block(exact if coarse else fast, threads=threads).astype(np.float32, copy=False)
 
 
 def _float32_error(problem: BoxProblem, active: np.ndarray) -> float:
@@ -322,7 +384,8 @@ def _intercepts(problem: BoxProblem, state: _State, rates: _Rates) -> np.ndarray
     """b of each group: minus the mean rate of the free coefficients, or minus the middle of the extremes."""
     free = (state.c > problem.lower) & (state.c < problem.upper) & (rates.rise == rates.fall)
     groups = [free & (problem.group_of == s) for s in range(len(rates.low))]
-    middle = 0.5 * (rates.low + rates.high)
+    low, high = (np.where(np.isfinite(a), a, b) for a, b in ((rates.low, rates.high), (rates.high, rates.low)))
+    middle = np.where(np.isfinite(low), 0.5 * (low + high), 0.0)  # infinite where all are at one bound, or at both
     return np.array([-rates.rise[mine].mean() if mine.any() else -middle[s] for s, mine in enumerate(groups)])
 
 
