@@ -21,7 +21,7 @@ class Certificate:
     """How good a fit is, how it was found, and what it took.
 
     The fitted f and the exact minimiser f* differ by at most ``error_bound * sqrt(k(x, x))`` at any x, up to the
-    intercept.
+    intercept; it is infinite where no bound is known.
     """
 
     solver: str
@@ -55,13 +55,14 @@ class Certificate:
     def __str__(self) -> str:
         verdict = "converged" if self.converged else "NOT converged"
         measure = self.measure or ("relative residual" if self.primal is None else "relative gap")
+        bound = np.max(self.error_bound)
         if self.measure and self.gap is not None:
             verdict += f" with a duality gap of {self.gap:.2g} below {self.primal:.4g}"
         return (
             f"{verdict}: {measure} {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
             f"{self.iterations} iterations and {self.seconds:.3g} s, {self.kernel_evaluations:.3g} kernel values, "
-            f"{self.bytes / 1e6:.4g} MB, {self.precision}. Chosen because {self.reason}. "
-            f"|f - f*|(x) <= {np.max(self.error_bound):.2g} sqrt(k(x, x))."
+            f"{self.bytes / 1e6:.4g} MB, {self.precision}. Chosen because {self.reason}."
+            + (f" |f - f*|(x) <= {bound:.2g} sqrt(k(x, x))." if np.isfinite(bound) else "")
         )
 
 

@@ -254,3 +254,10 @@ def test_spectral_clustering_of_strings_and_matrices():
 def test_bad_arguments_of_spectral_clustering(options, message):
     with pytest.raises(ValueError, match=message):
         SpectralClustering(**options).fit(data())
+
+
+def test_an_isolated_input_is_a_cluster():
+    Z = np.r_[np.c_[np.linspace(0, 10, 60), np.zeros(60)], [[100.0, 100.0]]]
+    labels = SpectralClustering(2, kernel=RBF(0.5), random_state=np.random.default_rng(0)).fit(Z).labels_
+    assert len(set(labels[:60])) == 1
+    assert labels[60] != labels[0]

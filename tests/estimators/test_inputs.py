@@ -9,6 +9,7 @@ from representer.estimators.inputs import (
     check_inputs,
     check_lengths,
     check_weights,
+    forget,
     is_precomputed,
     take,
     to_kernel,
@@ -103,3 +104,19 @@ def test_take_cuts_a_gram_matrix_on_both_sides_and_other_inputs_on_one():
     np.testing.assert_array_equal(take(K, rows, 2.0 * Precomputed()), [[0.0, 2.0], [8.0, 10.0]])
     np.testing.assert_array_equal(take(K, rows, RBF()), K[[0, 2]])
     assert take(["a", "b", "c"], rows, Spectrum(1)) == ["a", "c"]
+
+
+def test_take_cuts_precomputed_frames_on_both_sides():
+    K = pd.DataFrame(np.arange(16.0).reshape(4, 4))
+    assert take(K, np.array([0, 2]), "precomputed").to_numpy().tolist() == [[0.0, 2.0], [8.0, 10.0]]
+    assert take(sparse.coo_matrix(np.eye(3)), np.array([1]), "rbf").toarray().tolist() == [[0.0, 1.0, 0.0]]
+
+
+def test_forget():
+    class Model:
+        pass
+
+    model = Model()
+    model.loo_scores_ = 1
+    forget(model, "loo_scores_", "gcv_")
+    assert not hasattr(model, "loo_scores_")

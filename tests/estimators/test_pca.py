@@ -406,3 +406,17 @@ def test_inverse_transform_wants_the_scores():
     model = KernelPCA(2).fit(np.random.default_rng(0).normal(size=(20, 3)))
     with pytest.raises(ValueError, match="3 columns, but there are 2 components"):
         model.inverse_transform(np.zeros((1, 3)))
+
+
+def test_components_far_from_zero():
+    X = np.random.default_rng(0).normal(size=(400, 3)) + 1000.0
+    near, far = (
+        KernelPCA(3, kernel="linear", solver="dense").fit(X),
+        KernelPCA(3, kernel="linear", solver="davidson").fit(X),
+    )
+    assert far.eigenvalues_ == pytest.approx(near.eigenvalues_, rel=1e-6)
+
+
+def test_center_is_true_or_false():
+    with pytest.raises(ValueError, match="center is 2"):
+        KernelPCA(2, center=2).fit(np.zeros((5, 2)))

@@ -781,3 +781,19 @@ def test_length_scale_is_the_root_of_the_total_variance(kind, dtype):
 def test_given_length_scales_are_kept():
     assert RBF(3.0).fitted_to(data()[0]).length_scale == 3.0
     assert RBF([1.0, 2.0]).fitted_to(data()[0]).length_scale == [1.0, 2.0]
+
+
+def test_leave_one_out_in_a_rank_deficient_space_without_a_ridge(rng):
+    X = rng.normal(size=(40, 2))
+    y = X @ [1.0, 2.0] + 0.5 * rng.normal(size=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # without a ridge the system has no solution
+        scores = KernelRidge([0.0, 1e-13, 1e-10], kernel="linear").fit(X, y).loo_scores_
+    refits = [y[i] - X[i] @ np.linalg.lstsq(np.delete(X, i, 0), np.delete(y, i), rcond=None)[0] for i in range(40)]
+    assert scores == pytest.approx(-np.mean(np.square(refits)), rel=2e-2)
+
+
+def test_attributes_of_an_earlier_fit_are_gone(rng):
+    X = rng.normal(size=(20, 2))
+    model = KernelRidge([0.1, 1.0]).fit(X, X[:, 0])
+    assert not hasattr(model.set_params(alpha=1.0).fit(X, X[:, 0]), "loo_scores_")

@@ -222,3 +222,11 @@ def test_bad_arguments(options, message):
     X, y = data()
     with pytest.raises(ValueError, match=message):
         NadarayaWatson(**options).fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+def test_rows_of_weight_zero_are_not_there(degree):
+    Z, y, w = np.array([[0.0], [10.0], [20.0], [30.0]]), [9.0, 1.0, 2.0, 3.0], [0, 1, 1, 1]
+    model = NadarayaWatson(0.1, degree=degree)
+    weighted = model.fit(Z, y, sample_weight=w).predict([[0.0]])
+    assert weighted == pytest.approx(model.fit(Z[1:], y[1:]).predict([[0.0]]))

@@ -124,7 +124,7 @@ def test_eigenvalues_below_the_tolerance_are_left_out():
     problem = EigenProblem(RBF(3.0), data(300, 1))
     values = textbook(problem)[1]
     few, more = (davidson(problem, 12, tol=tol, reason="") for tol in (1e-6, 1e-12))
-    assert len(few.values) < len(more.values)
+    assert 6 <= len(few.values) <= len(more.values)
     for pairs in (few, more):
         assert np.all(pairs.values > pairs.certificate.residuals * values[0])
         q = len(pairs.values)

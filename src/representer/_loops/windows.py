@@ -11,9 +11,12 @@ def decaying_sums(tile, V, rates, least, sums, scratch):
     """sums_hi += sum_j exp(-rates_h (tile_ij - least_i)) V_j, after least_i is lowered to the smallest tile_ij so far.
 
     What was summed before is scaled to the new ``least``; so the nearest point always counts as one, and nothing
-    underflows. Infinite entries of the tile count as nothing.
+    underflows. Infinite entries of the tile, and points whose V_j begins with a zero, count as nothing.
     """
     n, m = tile.shape
+    for j in range(m):
+        if V[j, 0] == 0:
+            tile[:, j] = np.inf
     lowest = np.empty(n, tile.dtype)
     for i in range(n):
         lowest[i] = least[i]
@@ -29,7 +32,7 @@ def decaying_sums(tile, V, rates, least, sums, scratch):
             row, out = tile[i], scratch[i]
             if lowest[i] < np.inf:
                 for j in range(m):
-                    out[j] = decay(rate * (row[j] - lowest[i]))
+                    out[j] = decay(rate * (row[j] - lowest[i])) if row[j] < np.inf else rate * 0
             else:
                 out[:] = 0
         sums[h] += np.dot(scratch, V)

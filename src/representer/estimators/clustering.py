@@ -134,6 +134,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
         _check_count(self.n_clusters, checks.number_of(X))
         checks.whole(self.n_init, "n_init")
+        if self.threads is not None:
+            checks.whole(self.threads, "threads")
         checks.whole(self.max_iter, "max_iter")
         given = check_weights(sample_weight, X)
         kernel = to_kernel(self.kernel).fitted_to(X, given)
@@ -175,7 +177,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             return [values.argmin(axis=1)[None]]
         if self.init != "k-means++":
             raise ValueError(f"init is {self.init!r}; use 'k-means++' or give {k} inputs.")
-        generators = np.random.default_rng(self.random_state).spawn(self.n_init)
+        seeds = np.random.default_rng(self.random_state).integers(2**63, size=self.n_init)
+        generators = [np.random.default_rng(seed) for seed in seeds]
         # draws run along the values of the mean embedding, which are the same for any order of the rows
         order = np.argsort(K @ weights, kind="stable")
         at_once = int(np.clip(memory // (16 * 8 * n * k), 1, self.n_init))
@@ -387,6 +390,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         n = checks.number_of(X)
         _check_count(self.n_clusters, n)
         checks.whole(self.n_init, "n_init")
+        if self.threads is not None:
+            checks.whole(self.threads, "threads")
         count = self.n_clusters if self.n_components is None else checks.whole(self.n_components, "n_components")
         if count > n:
             raise ValueError(f"n_components is {count}, but there are only {n} inputs.")
@@ -401,24 +406,30 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             )
         isolated = degrees <= 1e-14 * max(np.abs(K.diagonal).max(), degrees.max())
         root = np.where(isolated, 1.0, np.sqrt(np.where(isolated, 1.0, degrees)))
-        values, vectors = self._eigenvectors(K, root, count)
+        values, vectors = self._eigenvectors(K, root, isolated, count)
         self.eigenvalues_, self.embedding_ = 1.0 - values, vectors / root[:, None]
-        means = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state).fit(self.embedding_)
+        seed = int(np.random.default_rng(self.random_state).integers(2**31))
+        means = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed).fit(self.embedding_)
         self.labels_ = means.labels_
         return self
 
-    def _eigenvectors(self, K: _Products, root: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The largest eigenvalues of D^(-1/2) A D^(-1/2), falling, and their vectors with largest entry positive."""
+    def _eigenvectors(
+        self, K: _Products, root: np.ndarray, isolated: np.ndarray, count: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The largest eigenvalues of D^(-1/2) A D^(-1/2), falling, and their vectors with largest entry positive.
+
+        An isolated input is a part of the graph by itself, as if it were its own neighbour.
+        """
         n = len(root)
         if K.stored is not None and (n <= DENSE_UP_TO or count >= n - 1):
             A = K.stored.astype(np.float64)
-            np.fill_diagonal(A, 0.0)
+            np.fill_diagonal(A, isolated)
             values, vectors = eigh(A / np.multiply.outer(root, root), subset_by_index=[n - count, n - 1])
         else:
 
             def apply(v: np.ndarray) -> np.ndarray:
                 scaled = v.ravel() / root
-                return (K @ scaled - K.diagonal * scaled) / root
+                return (K @ scaled - K.diagonal * scaled) / root + isolated * v.ravel()
 
             operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
             values, vectors = eigsh(operator, count, which="LA", v0=root)

@@ -89,6 +89,8 @@ class ConditionalMeanEmbedding(BaseEstimator):
         """Fit to pairs (x_i, y_i); Y are inputs of ``kernel_y``, so one column of numbers has shape (n, 1)."""
         checks.positive(self.alpha, "alpha")
         checks.positive(self.tol, "tol")
+        if self.threads is not None:
+            checks.whole(self.threads, "threads")
         if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
             raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
         kernel_x, kernel_y = to_kernel(self.kernel_x), to_kernel(self.kernel_y)

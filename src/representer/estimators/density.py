@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from representer.estimators.inputs import check_inputs, check_weights
+from representer.estimators.inputs import check_inputs, check_weights, forget
 from representer.kernels import checks
 from representer.kernels.stationary import RBF
 from representer.kernels.windows import Window, window_of, window_sums
@@ -121,6 +121,7 @@ class ParzenDensity(DensityMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ParzenDensity:
         """Keep the inputs X, and choose the bandwidth; y is not used."""
+        forget(self, "loo_scores_")
         X = check_inputs(self, X, DISTANCES, reset=True)
         weights = check_weights(sample_weight, X)
         if self.threads is not None:

@@ -56,6 +56,8 @@ def herding(kernel: Any, X: Any, n_points: int, *, weights: Any = None, threads:
     ((20, 2), True)
     """
     checks.whole(n_points, "n_points")
+    if threads is not None:
+        checks.whole(threads, "threads")
     w = check_weights(weights, X)
     kernel = to_kernel(kernel).fitted_to(X, w)
     require_definite(kernel, "a mean embedding")

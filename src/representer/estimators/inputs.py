@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
 from representer.kernels import checks
@@ -78,11 +79,19 @@ def check_lengths(X: Any, y: np.ndarray) -> None:
 
 def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:
     """Some of the inputs, of any type; a precomputed Gram matrix is cut on both sides."""
+    if is_precomputed(kernel):
+        return X.iloc[rows, rows] if hasattr(X, "iloc") else X[rows][:, rows]
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    if is_precomputed(kernel):
-        return X[rows][:, rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+
+
+def forget(estimator: Any, *names: str) -> None:
+    """Remove attributes of an earlier fit that this one may not set."""
+    for name in names:
+        vars(estimator).pop(name, None)
 
 
 def evenly(n: int, at_most: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from scipy.special import expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 
+from representer.estimators.inputs import check_weights
 from representer.estimators.machine import Machine
 from representer.kernels import checks
 from representer.losses.logistic import Logistic
@@ -97,7 +98,8 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
             factors = compute_class_weight(
                 self.class_weight, classes=self.classes_, y=np.asarray(y).ravel(), sample_weight=weights
             )
-            weights = factors[label] if weights is None else weights * factors[label]
+            weights = check_weights(factors[label] * (1.0 if weights is None else weights), X)
+            label = self._labels(X, y, weights)
         binary = len(self.classes_) == 2
         targets = 2.0 * label - 1.0 if binary else label
         self._fit(X, targets, Logistic() if binary else Multinomial(), SquaredNorm(1.0 / self.C), weights)

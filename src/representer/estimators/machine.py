@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from representer import _tiles
-from representer.estimators.inputs import check_inputs, check_lengths, check_weights, is_precomputed, to_kernel
+from representer.estimators.inputs import check_inputs, check_lengths, check_weights, forget, is_precomputed, to_kernel
 from representer.estimators.progress import Progress
 from representer.functions import Function
 from representer.gram import machine_memory
@@ -269,6 +269,7 @@ class KernelMachine(Machine):
             if not isinstance(part, kind):
                 raise TypeError(f"{part!r} is not a {kind.__name__}; pass an object such as {example}.")
             part.check()
+        forget(self, "classes_")
         X, weights = self._inputs(X, y, sample_weight)
         if self._loss.targets == "real":
             targets = self._numbers(X, y)

@@ -146,6 +146,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.solver not in ("auto", "dense", "davidson"):
             raise ValueError(f"solver is {self.solver!r}; use 'auto', 'dense' or 'davidson'.")
         checks.positive(self.tol, "tol")
+        if not isinstance(self.center, bool | np.bool_):
+            raise ValueError(f"center is {self.center!r}; use True or False.")
         checks.whole(self.max_iter, "max_iter")
         return choose_eigen(checks.number_of(X), self.n_components, memory=self._memory(), solver=self.solver)
 
@@ -232,7 +234,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Its pre-image is a version of x without noise.
         """
-        return self._with_scores(self.transform(X))
+        return self._with_scores(np.asarray(self.transform(X)))
 
     def inverse_transform(self, scores: Any, method: str = "auto") -> Any:
         """An input for each row of scores: the pre-image of m + sum_j score_j v_j, by a method of `preimage`."""

@@ -18,6 +18,7 @@ from representer.estimators.inputs import (
     check_lengths,
     check_weights,
     evenly,
+    forget,
     is_precomputed,
     take,
     to_kernel,
@@ -84,6 +85,7 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
 
         Sets kernel_, alpha_, function_, dual_coef_, intercept_, certificate_.
         """
+        forget(self, "loo_scores_", "gcv_", "loo_predictions_", "loo_residuals_", "loo_error_")
         alphas, path = self._alphas(targets.shape[1])
         path = path and self.tune is None
         weights = check_weights(sample_weight, X)

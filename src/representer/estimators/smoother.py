@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer.estimators.density import DISTANCES, check_bandwidths, is_path, pick
-from representer.estimators.inputs import check_inputs, check_lengths, check_weights, is_precomputed
+from representer.estimators.inputs import check_inputs, check_lengths, check_weights, forget, is_precomputed
 from representer.gram import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -82,6 +82,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Keep inputs X and targets y of shape (n,) or (n, n_targets), and choose the bandwidth."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        forget(self, "loo_scores_", "loo_predictions_")
         by_kernel = isinstance(self.window, Kernel)
         X = check_inputs(self, X, self.window if by_kernel else DISTANCES, reset=True)
         y = check_array(y, ensure_2d=False, dtype=np.float64, allow_nd=False, input_name="y")

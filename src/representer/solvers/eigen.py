@@ -124,20 +124,22 @@ def davidson(
     of Rayleigh and Ritz and its residuals are float64.
     """
     started, n = perf_counter(), problem.n
-    single = tol >= FLOAT32_DOWN_TO
-    inputs = problem.fast if single else problem.exact
-    stored = single and stores_tiles(n, memory)
     # BLAS threads spin for a while after each call and would take cores from the walks that follow
     with _tiles.one_blas_thread():
-        low_rank = pivoted_cholesky(
-            problem.kernel,
-            inputs,
-            start_rank(n, n_components, memory),
-            weights=None if problem.weights is None else problem.root.ravel(),
-            random_state=random_state,
-            threads=problem.threads,
-        )
-        start = _Start(problem, low_rank)
+        for single in (True, False) if tol >= FLOAT32_DOWN_TO else (False,):
+            inputs = problem.fast if single else problem.exact
+            low_rank = pivoted_cholesky(
+                problem.kernel,
+                inputs,
+                start_rank(n, n_components, memory),
+                weights=None if problem.weights is None else problem.root.ravel(),
+                random_state=random_state,
+                threads=problem.threads,
+            )
+            start = _Start(problem, low_rank)
+            if len(start.values) >= n_components:
+                break  # otherwise rounding to float32 may have hidden small components behind a large mean
+        stored = single and stores_tiles(n, memory)
         U, wanted, steps = start.vectors(block_size(n_components)), min(n_components, len(start.values)), 0
         more, again = 0, tol < FLOAT64_BELOW or not single or not wanted
         if single and wanted:

@@ -193,7 +193,8 @@ class _Search:
             self._recompute()
             precision = "float32 products, float64 gap"
         relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else self.mismatch
-        bound = float(np.sqrt(2.0 * max(self.inside, 0.0) / self.strength))
+        squared = self.convex and self.regularizer.fixed_strength is not None
+        bound = float(np.sqrt(2.0 * max(self.inside, 0.0) / self.strength)) if squared else np.inf
         dual = self.dual if self.convex else None
         return Regularized(self.best, self.strength, self.primal, dual, relative, max(self.steps, 1), bound, precision)
 

@@ -55,7 +55,11 @@ class Decomposition:
 
     def at(self, alphas: np.ndarray, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """The diagonal of G for each alpha, and solutions of shape (n, n_alphas, n_columns) of these right sides."""
-        inverse = 1.0 / self._shifted(alphas)
+        # directions outside the range of K decide when one row is left out, so here they are not left out but get a
+        # ridge that rounding leaves visible
+        least = 10.0 * len(self.values) * np.finfo(np.float64).eps * self.values[-1]
+        shifted = self.values[:, None] + np.maximum(alphas, least)
+        inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted > 0.0)
         inside = inverse[:, :, None] * self.inside[:, None, columns]
         return self.squares @ inverse, (self.U @ inside.reshape(len(inside), -1)).reshape(inside.shape)
 
@@ -111,6 +115,7 @@ def _leave_out(
     if np.any(left_out):  # they took no part in the fit, so it predicts them as it is
         predictions[left_out] = problem.gram.rows(left_out) @ (problem.root * Z) + intercept
     # alpha G are the residuals' operator I - H, and alpha Z the residuals themselves; the factors cancel
-    trace = np.maximum(diagonal, 0.0).sum(axis=0)
-    gcv = np.divide(len(Z) * (Z**2).sum(axis=0), trace**2, out=np.full_like(trace, np.inf), where=trace > 1e-100)
+    used = ~left_out
+    trace = np.maximum(diagonal[used], 0.0).sum(axis=0)
+    gcv = np.divide(used.sum() * (Z**2).sum(axis=0), trace**2, out=np.full_like(trace, np.inf), where=trace > 1e-100)
     return predictions.T, gcv
