@@ -438,6 +438,8 @@ class BoxProblem(_OnInputs):
         A float32 kernel matrix of these and maybe other points, which several problems share.
     columns : array of ints of shape (n,), optional
         Which row and column of the matrix belongs to each coefficient; runs of consecutive numbers.
+    rounding : float, optional
+        Largest error of float32 kernel values, if it is known.
     """
 
     kernel: Kernel
@@ -451,6 +453,7 @@ class BoxProblem(_OnInputs):
     rows: np.ndarray | None = None
     matrix: np.ndarray | None = None
     columns: np.ndarray | None = None
+    rounding: float | None = None
 
     @property
     def n(self) -> int:

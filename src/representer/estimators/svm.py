@@ -169,12 +169,12 @@ class _Classifier(ClassifierMixin, _SupportVectors):
         """A problem for each pair of classes, and the rows that it is about, those of the second class last."""
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(self.classes_) + 1))
-        empty = np.empty(0)
-        whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads)
+        empty = np.empty(len(order))
+        whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
         several = len(self.classes_) > 2
         matrix = None
         if several and plan.bytes == 4 * len(codes) ** 2:
-            matrix = working_set.matrix_of(kernel, whole.fast[order], whole.exact[order], self.threads)
+            matrix = working_set.matrix_of(whole)
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):
             columns = np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]
@@ -183,7 +183,7 @@ class _Classifier(ClassifierMixin, _SupportVectors):
             problem = self._problem(X, kernel, first if several else ~first, weights[index])
             problem.fast, problem.rows = whole.fast, index
             if several:
-                problem.exact = whole.exact
+                problem.exact, problem.rounding = whole.exact, whole.rounding
             if matrix is not None:
                 problem.matrix, problem.columns, problem.threads = matrix, columns, 1
             problems.append(problem)

@@ -157,10 +157,9 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         """Accuracies of one kernel: shape (n_C, n_folds)."""
         order = np.lexsort((folds, codes))
         codes, folds = codes[order], folds[order]
-        empty = np.empty(0)
-        whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads)
-        fast, exact = whole.fast, whole.exact
-        K = working_set.matrix_of(kernel, fast[order], exact[order], self.threads)
+        empty = np.empty(len(order))
+        whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
+        K = working_set.matrix_of(whole)
         pairs = list(combinations(range(len(self.classes_)), 2))
         tasks = [(fold, pair) for fold in range(folds.max() + 1) for pair in pairs]
 
@@ -169,7 +168,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             rows = np.flatnonzero(((codes == a) | (codes == b)) & (folds != fold))
             test = np.flatnonzero(folds == fold)
             problem = BoxProblem(kernel, X, empty, empty, empty, threads=1, rows=order[rows], matrix=K, columns=rows)
-            problem.fast, problem.exact = fast, exact
+            problem.fast, problem.exact, problem.rounding = whole.fast, whole.exact, whole.rounding
             return self._path(problem, codes[rows] == a, K[np.ix_(test, rows)])
 
         threads = self.threads or _tiles.default_threads()

@@ -12,7 +12,6 @@ from scipy import linalg
 from representer import _tiles
 from representer._loops import smo, symmetric
 from representer.gram import Gram
-from representer.kernels.base import Kernel
 from representer.problem import BoxProblem
 
 FLAT_UP_TO = 6000
@@ -293,7 +292,7 @@ def _refresh(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> N
     """
     active, index = np.flatnonzero(state.c), np.arange(problem.n)
     if len(active) * problem.n > EXACT_PAIRS:
-        error = _float32_error(problem, active) * np.linalg.norm(state.c)
+        error = _rounding(problem) * np.linalg.norm(state.c)
         if error < 0.1 * tol:
             low, high = rates.low[problem.group_of], rates.high[problem.group_of]
             index = np.flatnonzero((rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error))
@@ -353,31 +352,29 @@ def _newton_step(problem: BoxProblem, state: _State) -> bool:
 def _use_float64(problem: BoxProblem, state: _State) -> None:
     """Correct g by float64 values; build the matrix anew from them if float32 inputs are too coarse even for steps."""
     if state.inputs is problem.fast:
-        coarse = (
-            _float32_error(problem, np.arange(problem.n))
-            > COARSE * np.abs(problem.kernel.diagonal(problem.exact)).max()
-        )
         state.inputs = problem.exact
-        if coarse:
+        if _is_coarse(problem):
             state.chosen, state.K = np.empty(0, int), np.empty((1, 1), np.float32)
 
 
-def matrix_of(kernel: Kernel, fast: Any, exact: Any, threads: int | None) -> np.ndarray:
-    """The float32 kernel matrix of prepared inputs: from float32 inputs unless they are too coarse."""
-    empty = np.empty(len(fast))
-    problem = BoxProblem(kernel, None, empty, empty, empty)
-    problem.fast, problem.exact = fast, exact
-    error = _float32_error(problem, np.arange(problem.n))
-    coarse = error > COARSE * np.abs(kernel.diagonal(exact)).max()
-    return kernel.block(exact if coarse else fast, threads=threads).astype(np.float32, copy=False)
+def matrix_of(problem: BoxProblem) -> np.ndarray:
+    """The float32 kernel matrix of all inputs: from float32 inputs unless they are too coarse."""
+    inputs = problem.exact if _is_coarse(problem) else problem.fast
+    block = problem.kernel.block(problem.at(inputs, np.arange(problem.n)), threads=problem.threads)
+    return block.astype(np.float32, copy=False)
 
 
-def _float32_error(problem: BoxProblem, active: np.ndarray) -> float:
+def _is_coarse(problem: BoxProblem) -> bool:
+    return _rounding(problem) > COARSE * np.abs(problem.kernel.diagonal(problem.exact)).max()
+
+
+def _rounding(problem: BoxProblem) -> float:
     """The greatest error of float32 kernel values over some 65,000 pairs."""
-    rows, columns = active[:: 1 + len(active) // 256], np.arange(0, problem.n, 1 + problem.n // 256)
-    fast = problem.kernel.block(problem.at(problem.fast, rows), problem.at(problem.fast, columns))
-    exact = problem.kernel.block(problem.at(problem.exact, rows), problem.at(problem.exact, columns))
-    return float(np.abs(fast - exact).max())
+    if problem.rounding is None:
+        index = np.arange(0, problem.n, 1 + problem.n // 256)
+        fast, exact = (problem.kernel.block(problem.at(inputs, index)) for inputs in (problem.fast, problem.exact))
+        problem.rounding = float(np.abs(fast - exact).max())
+    return problem.rounding
 
 
 def _intercepts(problem: BoxProblem, state: _State, rates: _Rates) -> np.ndarray:
