@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from representer.plotting.axes import log_scale, panels
+from representer.plotting.axes import even_grid, log_scale, panels
 
 
 @pytest.fixture
@@ -55,3 +55,9 @@ def test_without_matplotlib(monkeypatch):
 )
 def test_log_scale(values, scale):
     assert log_scale(np.array(values)) == scale
+
+
+def test_even_grid_without_a_range():
+    (first, second) = even_grid(np.array([[0.0, 3.0], [2.0, 3.0]]), 3, 0.0)
+    assert first.tolist() == [0.0, 1.0, 2.0]
+    assert second.tolist() == [2.0, 3.0, 4.0]

@@ -103,5 +103,5 @@ def test_without_matplotlib(pca, monkeypatch):
     display = EigenfunctionDisplay.from_estimator(pca, grid=10)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot")
-    with pytest.raises(ImportError, match="install it with pip install"):
+    with pytest.raises(ImportError, match="install it with: pip install"):
         display.plot()

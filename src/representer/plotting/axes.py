@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 
 
-def panels(ax: Any, count: int = 1) -> np.ndarray:
-    """So many matplotlib axes as an array: those that were given, or those of a new figure."""
+def pyplot() -> Any:
+    """matplotlib.pyplot, which is an optional dependency."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("Pictures need matplotlib; install it with: pip install 'representer[plot]'") from error
+    return plt
+
+
+def panels(ax: Any, count: int = 1) -> np.ndarray:
+    """So many matplotlib axes as an array: those that were given, or those of a new figure."""
+    plt = pyplot()
     if ax is None:
         _, ax = plt.subplots(1, count, figsize=(6.4 * count, 4.8), layout="constrained")
     given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
@@ -27,3 +33,10 @@ def log_scale(values: np.ndarray) -> dict[str, Any]:
     if len(positive) == values.size:
         return {"value": "log"}
     return {"value": "symlog", "linthresh": positive.min()} if len(positive) else {"value": "linear"}
+
+
+def even_grid(points: np.ndarray, size: int, margin: Any) -> list[np.ndarray]:
+    """Even steps over the range of each column, and beyond it by a margin, or by one where there is no range."""
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+    same = low == high
+    return [np.linspace(a, b, size) for a, b in zip(low - same, high + same, strict=True)]

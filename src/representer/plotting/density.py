@@ -9,24 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from representer.kernels import checks
-
-
-def _axes(ax: Any) -> Any:
-    """The axes to draw on, new ones if none are given."""
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError("Pictures need matplotlib; install it with pip install matplotlib.") from None
-    return plt.subplots()[1]
-
-
-def _grid(X: np.ndarray, points: int, margin: float) -> list[np.ndarray]:
-    """Evenly spaced values of each column, from a margin below the data to a margin above."""
-    low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
-    same = low == high
-    return [np.linspace(a, b, points) for a, b in zip(low - same, high + same, strict=True)]
+from representer.plotting.axes import even_grid, panels
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -82,14 +65,14 @@ class DensityDisplay:
             raise ValueError(f"The density has {X.shape[1]} columns; a picture shows one or two.")
         if margin is None:
             margin = 3.0 * estimator.bandwidth_ * estimator._window.deviation(X.shape[1])
-        axes = _grid(X, points, margin)
+        axes = even_grid(X, points, margin)
         mesh = np.meshgrid(*axes)
         where = np.stack([part.ravel() for part in mesh], axis=1).astype(X.dtype)
         return cls(axes, np.exp(estimator.score_samples(where)).reshape(mesh[0].shape), X)
 
     def plot(self, ax: Any = None, **style: Any) -> DensityDisplay:
         """Draw on the axes, or on new ones; ``style`` goes to matplotlib's `plot`, or `contourf` for two columns."""
-        self.ax_ = ax = _axes(ax)
+        self.ax_ = ax = panels(ax)[0]
         if len(self.axes) == 1:
             (line,) = ax.plot(self.axes[0], self.density, **style)
             if self.X is not None:
@@ -157,7 +140,7 @@ class RegressionDisplay:
         X = _dense(X)
         if X.ndim != 2 or X.shape[1] != 1:
             raise ValueError(f"X has shape {X.shape}; a curve needs one column.")
-        x = _grid(X, points, margin)[0].astype(X.dtype if X.dtype.kind == "f" else np.float64)
+        x = even_grid(X, points, margin)[0].astype(X.dtype if X.dtype.kind == "f" else np.float64)
         prediction = np.asarray(estimator.predict(x[:, None]))
         if prediction.ndim > 1:
             raise ValueError(f"The regressor has {prediction.shape[1]} targets; a curve shows one.")
@@ -165,7 +148,7 @@ class RegressionDisplay:
 
     def plot(self, ax: Any = None, **style: Any) -> RegressionDisplay:
         """Draw on the axes, or on new ones; ``style`` goes to matplotlib's `plot` of the curve."""
-        self.ax_ = ax = _axes(ax)
+        self.ax_ = ax = panels(ax)[0]
         if self.y is not None:
             ax.plot(self.X, self.y, ".", color="grey", alpha=0.5)
         ax.plot(self.x, self.prediction, **style)

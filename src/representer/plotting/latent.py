@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from representer.estimators.latent import GPLVM
 from representer.kernels import checks
+from representer.plotting.axes import even_grid, panels
 
 MARKERS = "os^Dv*<>Ph"
 
@@ -90,14 +91,14 @@ class LatentDisplay:
             labels = np.asarray(labels)
             check_consistent_length(Z, labels)
         points = Z[:, list(components)]
-        columns, rows = even_grid(points, checks.whole(grid, "grid", 2), margin)
+        columns, rows = even_grid(points, checks.whole(grid, "grid", 2), margin * np.ptp(points, axis=0))
         places = np.tile(Z.mean(axis=0), (grid * grid, 1))
         places[:, components[0]], places[:, components[1]] = np.tile(columns, grid), np.repeat(rows, grid)
         return cls(points, columns, rows, estimator.precision(places).reshape(grid, grid), labels, components)
 
     def plot(self, ax: Any = None) -> LatentDisplay:
         """Draw on the axes, or on new ones."""
-        self.ax_ = ax = axes_or_new(ax)
+        self.ax_ = ax = panels(ax)[0]
         self.figure_ = ax.figure
         ends = (self.columns[0], self.columns[-1], self.rows[0], self.rows[-1])
         self.image_ = ax.imshow(
@@ -115,19 +116,3 @@ class LatentDisplay:
         first, second = self.components
         ax.set(xlabel=f"latent component {first}", ylabel=f"latent component {second}")
         return self
-
-
-def even_grid(points: np.ndarray, size: int, margin: float) -> list[np.ndarray]:
-    """Even steps over the range of each column, and beyond by a share of it."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    wide = np.where(high > low, high - low, 1.0) * margin
-    return [np.linspace(a, b, size) for a, b in zip(low - wide, high + wide, strict=True)]
-
-
-def axes_or_new(ax: Any) -> Any:
-    """The axes that were given, or those of a new figure."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("Pictures need matplotlib; install it with: pip install 'representer[plot]'") from error
-    return plt.subplots(layout="constrained")[1] if ax is None else ax

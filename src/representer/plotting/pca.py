@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from representer.estimators.inputs import is_precomputed
 from representer.estimators.pca import KernelPCA
 from representer.kernels import checks
+from representer.plotting.axes import pyplot
 
 
 class EigenfunctionDisplay:
@@ -72,7 +73,7 @@ class EigenfunctionDisplay:
         count = len(self.values)
         if axes is None:
             width, height = min(count, per_row), -(-count // per_row)
-            self.figure_, axes = _pyplot().subplots(
+            self.figure_, axes = pyplot().subplots(
                 height, width, figsize=(3.0 * width, 3.0 * height), squeeze=False, layout="constrained"
             )
         axes = list(np.ravel(np.asarray(axes, dtype=object)))
@@ -131,7 +132,7 @@ class EmbeddingDisplay:
 
     def plot(self, ax: Any = None) -> EmbeddingDisplay:
         """Draw on the given axes, or on a new figure."""
-        self.ax_ = _pyplot().subplots(layout="constrained")[1] if ax is None else ax
+        self.ax_ = pyplot().subplots(layout="constrained")[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         size = float(np.clip(3000 / len(self.scores), 2, 30))
         if self.labels is None:
@@ -140,17 +141,9 @@ class EmbeddingDisplay:
             self.figure_.colorbar(self.ax_.scatter(*self.scores.T, c=self.labels, s=size), ax=self.ax_)
         else:
             classes = np.unique(self.labels)
-            colours = _pyplot().get_cmap("tab10" if len(classes) <= 10 else "tab20")
+            colours = pyplot().get_cmap("tab10" if len(classes) <= 10 else "tab20")
             for c, label in enumerate(classes):
                 self.ax_.scatter(*self.scores[self.labels == label].T, s=size, label=str(label), color=colours(c))
             self.ax_.legend()
         self.ax_.set(xlabel=self.names[0], ylabel=self.names[1])
         return self
-
-
-def _pyplot() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("Pictures need matplotlib; install it with pip install 'representer[plot]'.") from None
-    return pyplot

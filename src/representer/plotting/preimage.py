@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from representer.plotting.axes import pyplot
 from representer.preimage.find import Preimage
 
 
@@ -69,10 +70,7 @@ class ImageRowsDisplay:
 
     def plot(self, ax: Any = None, *, cmap: str = "gray") -> ImageRowsDisplay:
         """Draw into the axes given, or into a new figure. All images share the grey scale of the first row."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError("Pictures need matplotlib; install it with: pip install 'representer[plot]'") from error
+        plt = pyplot()
         picture = self.mosaic()
         if ax is None:
             names = 0.4 + 0.1 * max(map(len, self.rows))

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.rbf_network import RBFNetwork
 from representer.kernels import checks
-from representer.plotting.latent import axes_or_new, even_grid
+from representer.plotting.axes import even_grid, panels
 
 STYLES = ("-", "-.", "--", ":")
 
@@ -69,14 +69,14 @@ class DualBasisDisplay:
         if X.shape[1] > 2:
             raise ValueError(f"The network has {X.shape[1]} columns; a picture needs one or two.")
         index = np.atleast_1d(np.arange(len(X))[index])
-        sides = even_grid(X, checks.whole(grid, "grid", 2), margin)
+        sides = even_grid(X, checks.whole(grid, "grid", 2), margin * np.ptp(X, axis=0))
         mesh = np.stack([side.ravel() for side in np.meshgrid(*sides)], axis=1)
         values = estimator.dual_basis(index)(mesh).T
         return cls(sides, values.reshape(len(index), *(grid,) * X.shape[1]), X[index], index)
 
     def plot(self, ax: Any = None) -> DualBasisDisplay:
         """Draw on the axes, or on new ones."""
-        self.ax_ = ax = axes_or_new(ax)
+        self.ax_ = ax = panels(ax)[0]
         self.figure_ = ax.figure
         self.drawn_ = []
         for i, (number, values, point) in enumerate(zip(self.index, self.values, self.points, strict=True)):

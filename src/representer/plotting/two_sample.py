@@ -8,6 +8,7 @@ import numpy as np
 
 from representer.estimators.resampling import Outcome
 from representer.estimators.two_sample import MMD
+from representer.plotting.axes import panels
 
 
 class NullDisplay:
@@ -59,7 +60,7 @@ class NullDisplay:
 
     def plot(self, ax: Any = None) -> NullDisplay:
         """Draw on ``ax``, or on a new figure."""
-        ax = _axes(ax)
+        ax = panels(ax)[0]
         bins = min(50, max(10, len(self.null) // 20))
         ax.hist(self.null, bins=bins, color="#9db8d2", edgecolor="white", linewidth=0.5, label="resampled")
         label = f"observed, p = {self.pvalue:.3g}"
@@ -119,7 +120,7 @@ class WitnessDisplay:
 
     def plot(self, ax: Any = None) -> WitnessDisplay:
         """Draw on ``ax``, or on a new figure: histograms of both samples, and the witness function over them."""
-        ax = _axes(ax)
+        ax = panels(ax)[0]
         bins = np.linspace(self.grid[0], self.grid[-1], 31)
         for values, color, label in ((self.X, "#2e86c1", "X"), (self.Y, "#e67e22", "Y")):
             ax.hist(values, bins=bins, density=True, color=color, alpha=0.35, label=label)
@@ -134,14 +135,3 @@ class WitnessDisplay:
         ax.set_ylim(top=1.2 * ax.get_ylim()[1])
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _axes(ax: Any) -> Any:
-    """The given axes, or those of a new figure."""
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError("Pictures need matplotlib; install it with: pip install 'representer[plot]'") from error
-    return plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
