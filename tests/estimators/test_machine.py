@@ -153,3 +153,19 @@ def test_local_minimum_is_said():
 def test_plan():
     plan = KernelMachine(loss=Hinge()).plan(np.ones((100, 2)))
     assert plan.solver == "smoothed newton"
+
+
+def test_a_loss_that_is_not_convex_is_not_certified_too_early(rng):
+    def value(y, f):
+        return np.log1p((y - f) ** 2)
+
+    def gradient(y, f):
+        return 2.0 * (f - y) / (1.0 + (f - y) ** 2)
+
+    X = rng.normal(size=(60, 2))
+    y = X @ [1.0, 2.0] + 0.5 * rng.normal(size=60) + 5.0
+    model = KernelMachine(loss=CustomLoss(value, gradient, convex=False), max_iter=10)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert model.certificate_.residual > model.tol
+    assert np.isinf(model.certificate_.error_bound)

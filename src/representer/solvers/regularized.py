@@ -192,7 +192,8 @@ class _Search:
         if self.matrix.form != "float64" and self.tol < FLOAT32_TOL:
             self._recompute()
             precision = "float32 products, float64 gap"
-        relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else self.mismatch
+        # without convexity there is no gap, but the same difference vanishes at a stationary point, from either side
+        relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else abs(self.mismatch)
         squared = self.convex and self.regularizer.fixed_strength is not None
         bound = float(np.sqrt(2.0 * max(self.inside, 0.0) / self.strength)) if squared else np.inf
         dual = self.dual if self.convex else None
