@@ -144,7 +144,8 @@ class KernelNeighborsClassifier(ClassifierMixin, _Neighbors):
     r"""The most frequent class among the inputs nearest in H, d(x, y)^2 = k(x, x) + k(y, y) - 2 k(x, y).
 
     The matrix of distances is never stored. With the linear kernel this is scikit-learn's `KNeighborsClassifier`; for a
-    kernel that is a falling function of the distance, such as RBF, the neighbours are the same, too.
+    kernel that is a falling function of the distance, such as RBF, the neighbours are the same, too, as far as rounding
+    can tell kernel values apart: centre columns with a large mean, and use a length scale that reaches new inputs.
 
     Parameters
     ----------
