@@ -7,6 +7,7 @@ from representer import KernelRidge
 from representer.estimators.inputs import (
     NAMES,
     check_inputs,
+    check_labels,
     check_lengths,
     check_weights,
     forget,
@@ -120,3 +121,24 @@ def test_forget():
     model.loo_scores_ = 1
     forget(model, "loo_scores_", "gcv_")
     assert not hasattr(model, "loo_scores_")
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "requires y to be passed"),
+        ([0.0, np.nan, 1.0], "NaN"),
+        ([0.1, 0.2, 0.3], "continuous"),
+        ([1, 2], "inconsistent"),
+        (["a", "a", "a"], "only one class, 'a'"),
+    ],
+)
+def test_labels_that_are_none(y, message):
+    with pytest.raises(ValueError, match=message):
+        check_labels(KernelRidge(), np.zeros((3, 1)), y)
+
+
+def test_labels():
+    classes, codes = check_labels(KernelRidge(), ["x", "y", "z"], ["b", "a", "b"])
+    assert (classes.tolist(), codes.tolist()) == (["a", "b"], [1, 0, 1])
+    assert check_labels(KernelRidge(), ["x"], ["b"], least=1)[0].tolist() == ["b"]

@@ -24,7 +24,6 @@ def data(n=50, seed=0):
 def test_estimator_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "invalid value encountered in cast")  # scikit-learn itself casts NaN
         check(estimator)
 
 

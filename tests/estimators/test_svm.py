@@ -297,7 +297,7 @@ def test_clear_errors(estimator, message):
 
 def test_errors_about_classes():
     X = np.arange(8.0).reshape(4, 2)
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         SVC().fit(X, [1, 1, 1, 1])
     with pytest.raises(ValueError, match="class 2 have weight zero"):
         SVC().fit(X, [1, 1, 2, 2], sample_weight=[1, 1, 0, 0])

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh, null_space
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from representer import _tiles
-from representer.estimators.inputs import check_inputs, check_lengths, check_weights, is_precomputed, to_kernel
+from representer.estimators.inputs import check_inputs, check_labels, check_weights, forget, is_precomputed, to_kernel
 from representer.estimators.ridge import KernelRidge
 from representer.functions import Function
 from representer.gram import machine_memory
@@ -109,14 +108,10 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelFisherDiscriminant:
         """Fit to inputs X and labels y."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        forget(self, "loo_scores_")
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
-        check_lengths(X, y)
+        self.classes_, label = check_labels(self, X, y)
         weights = check_weights(sample_weight, X)
-        self.classes_, label = np.unique(y, return_inverse=True)
         indicators = np.eye(len(self.classes_))[label]
         sizes = indicators.sum(axis=0) if weights is None else weights @ indicators
         alphas = self._checked(sizes)

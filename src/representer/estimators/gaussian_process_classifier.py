@@ -10,12 +10,11 @@ from scipy.special import expit, ndtr, roots_hermite
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators import search
 from representer.estimators.hyperparameters import LogParameters
-from representer.estimators.inputs import check_inputs, check_lengths, is_precomputed, to_kernel
+from representer.estimators.inputs import check_inputs, check_labels, is_precomputed, to_kernel
 from representer.functions import Function
 from representer.gram import machine_memory
 from representer.kernels import checks
@@ -105,18 +104,11 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> GaussianProcessClassifier:
         """Fit to inputs X and labels y."""
-        if y is None:
-            raise ValueError("GaussianProcessClassifier requires y to be passed, but the target y is None.")
         kernel = Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
         require_definite(kernel, "a Gaussian process")
         X = check_inputs(self, X, kernel, reset=True)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
-        check_lengths(X, y)
-        self.classes_, label = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two.")
-        self._check_options(len(y))
+        self.classes_, label = check_labels(self, X, y)
+        self._check_options(len(label))
         self.X_fit_ = X
         chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         rng = check_random_state(self.random_state)

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
 
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -75,6 +77,20 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
 def check_lengths(X: Any, y: np.ndarray) -> None:
     """Raise if X and y have different numbers of rows."""
     check_consistent_length(np.empty(checks.number_of(X)), y)
+
+
+def check_labels(estimator: Any, X: Any, y: Any, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, and the index of each label among them: one for each input, none missing, of at least so many."""
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")  # before scikit-learn casts them to whole numbers
+    check_classification_targets(y)
+    check_lengths(X, y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < least:
+        raise ValueError(f"y has only one class, {classes.tolist()[0]!r}; a classifier needs at least {least}.")
+    return classes, codes
 
 
 def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:

@@ -13,11 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from representer import _tiles
-from representer.estimators.inputs import check_inputs, check_lengths, check_weights, forget, is_precomputed, to_kernel
+from representer.estimators.inputs import (
+    check_inputs,
+    check_labels,
+    check_lengths,
+    check_weights,
+    forget,
+    is_precomputed,
+    to_kernel,
+)
 from representer.estimators.progress import Progress
 from representer.functions import Function
 from representer.gram import machine_memory
@@ -133,17 +141,12 @@ class Machine(BaseEstimator):
 
     def _labels(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
         """The index of each class; sets classes_. One class has nothing to be told from."""
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
-        check_lengths(X, y)
-        self.classes_, label = np.unique(y, return_inverse=True)
+        self.classes_, label = check_labels(self, X, y)
         seen = label if weights is None else label[weights > 0]
-        if len(np.unique(seen)) < len(self.classes_) or len(self.classes_) < 2:
+        if len(np.unique(seen)) < len(self.classes_):
             raise ValueError(
                 f"y has only one class with a positive weight, or a class without any, among {self.classes_.tolist()}; "
                 "a classifier needs samples of at least two classes, and of each."
-                if len(self.classes_) > 1
-                else f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two."
             )
         return label
 

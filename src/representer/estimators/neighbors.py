@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer import _tiles
 from representer._loops import selection
-from representer.estimators.inputs import check_inputs, check_lengths, is_precomputed, to_kernel
+from representer.estimators.inputs import check_inputs, check_labels, check_lengths, is_precomputed, to_kernel
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
 
@@ -176,13 +175,8 @@ class KernelNeighborsClassifier(ClassifierMixin, _Neighbors):
 
     def fit(self, X: Any, y: Any) -> KernelNeighborsClassifier:
         """Keep the inputs X and their labels y."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
-        check_lengths(X, y)
-        self.classes_, self._labels = np.unique(y, return_inverse=True)
+        self.classes_, self._labels = check_labels(self, X, y, least=1)
         self._prepare(X)
         return self
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from representer.estimators.inputs import NAMES, check_lengths, check_weights, is_precomputed, to_kernel
+from representer.estimators.inputs import NAMES, check_lengths, check_weights, forget, is_precomputed, to_kernel
 from representer.functions import Function
 from representer.gram import machine_memory
 from representer.kernels import checks
@@ -183,6 +183,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
         if y is None:
             raise ValueError("RBFNetwork requires y to be passed, but the target y is None.")
+        forget(self, "loo_scores_", "loo_predictions_")
         kernel = self._kernel()
         X = validate_data(self, X, dtype=[np.float64, np.float32]).astype(np.float64, copy=False)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")

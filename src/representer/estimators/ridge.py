@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer.estimators.hyperparameters import LogParameters, largest
 from representer.estimators.inputs import (
     check_inputs,
+    check_labels,
     check_lengths,
     check_weights,
     evenly,
@@ -384,16 +383,8 @@ class KernelRidgeClassifier(ClassifierMixin, _Ridge):
     @observed
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
         """Fit to inputs X and labels y."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        check_lengths(X, y)
-        self.classes_, label = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two.")
+        self.classes_, label = check_labels(self, X, y)
         # two classes are one target, the sign of which tells the second class
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
         targets = np.where(label[:, None] == columns, 1.0, -1.0)

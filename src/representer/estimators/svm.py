@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from representer import _tiles
 from representer.estimators.calibration import Sigmoid, coupled, left_out
 from representer.estimators.inputs import (
     check_inputs,
+    check_labels,
     check_lengths,
     check_weights,
     is_precomputed,
@@ -133,24 +132,21 @@ class _Classifier(ClassifierMixin, _SupportVectors):
         """Fit to inputs X and labels y, weighted if weights are given (weight 2 is a repeated sample)."""
         kernel = to_kernel(self.kernel)
         X = check_inputs(self, X, kernel, reset=True)
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        check_lengths(X, y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier needs samples of at least two."
-            )
+        self.classes_, codes = check_labels(self, X, y)
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}; use 'ovr' or 'ovo'.")
         weights = check_weights(sample_weight, X)
-        plan = self._plan(len(y), len(self.classes_))
+        plan = self._plan(len(codes), len(self.classes_))
         kernel = self._fitted_kernel(X, weights)
-        own = np.ones(len(y)) if weights is None else weights
+        plain = np.ones(len(codes)) if weights is None else weights
+        own = plain
         if (given := getattr(self, "class_weight", None)) is not None:
-            own = own * compute_class_weight(given, classes=self.classes_, y=y, sample_weight=weights)[codes]
+            own = (
+                own
+                * compute_class_weight(given, classes=self.classes_, y=self.classes_[codes], sample_weight=weights)[
+                    codes
+                ]
+            )
         missing = [c for s, c in enumerate(self.classes_.tolist()) if not np.any(own[codes == s] > 0)]
         if missing:
             raise ValueError(
@@ -160,7 +156,7 @@ class _Classifier(ClassifierMixin, _SupportVectors):
         results = self._solve_all(problems)
         self._keep_pairs(X, kernel, codes, rows, results, plan)
         if self.probability:
-            self._calibrate(problems, results, np.ones(len(y)) if weights is None else weights, rows)
+            self._calibrate(problems, results, plain, rows)
         return self
 
     def _problems(
@@ -256,7 +252,8 @@ class _Classifier(ClassifierMixin, _SupportVectors):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the most votes of the pairs; with break_ties the greatest value of the decision function."""
-        several = len(self.classes_) > 2 if hasattr(self, "classes_") else False
+        check_is_fitted(self)
+        several = len(self.classes_) > 2
         if self.break_ties and self.decision_function_shape == "ovo" and several:
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
         values = self._values(X)

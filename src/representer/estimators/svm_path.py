@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from representer import _tiles
-from representer.estimators.inputs import check_inputs, check_lengths, is_precomputed, to_kernel
+from representer.estimators.inputs import check_inputs, check_labels, is_precomputed, to_kernel
 from representer.estimators.svm import SVC
 from representer.gram import machine_memory
 from representer.kernels import checks
@@ -88,28 +86,22 @@ class SVCPath(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        given = (
-            [self.kernels] if isinstance(self.kernels, str) or not isinstance(self.kernels, Sequence) else self.kernels
-        )
-        tags.input_tags.pairwise = any(is_precomputed(kernel) for kernel in given)
+        tags.input_tags.pairwise = any(is_precomputed(kernel) for kernel in self._given)
         return tags
+
+    @property
+    def _given(self) -> Sequence[Any]:
+        """The kernels as a sequence, also if a single one or its name was given."""
+        several = isinstance(self.kernels, Sequence) and not isinstance(self.kernels, str)
+        return self.kernels if several else [self.kernels]
 
     def fit(self, X: Any, y: Any) -> SVCPath:
         """Cross-validate all of the grid, and fit the best of it to all samples."""
         kernels, self.C_ = self._grid()
         X = check_inputs(self, X, kernels[0], reset=True)
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        check_lengths(X, y)
-        self._announce(len(y))
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier needs samples of at least two."
-            )
-        folds = self._folds(X, y)
+        self.classes_, codes = check_labels(self, X, y)
+        self._announce(len(codes))
+        folds = self._folds(codes)
         self.scores_ = np.stack([self._scores(kernel.fitted_to(X), X, codes, folds) for kernel in kernels])
         best = np.unravel_index(self.scores_.mean(axis=2).argmax(), self.scores_.shape[:2])
         self.best_score_ = float(self.scores_.mean(axis=2)[best])
@@ -120,13 +112,10 @@ class SVCPath(ClassifierMixin, BaseEstimator):
 
     def _grid(self) -> tuple[list[Kernel], np.ndarray]:
         """Kernels and values of C, checked together with all other parameters before work starts."""
-        given = (
-            self.kernels if isinstance(self.kernels, Sequence) and not isinstance(self.kernels, str) else [self.kernels]
-        )
         C = np.atleast_1d(self.C)
-        if not len(given) or not len(C):
+        if not len(self._given) or not len(C):
             raise ValueError("C or kernels is empty; give at least one of each to try.")
-        kernels = [to_kernel(kernel) for kernel in given]
+        kernels = [to_kernel(kernel) for kernel in self._given]
         for kernel in kernels:
             require_definite(kernel, "a support vector machine")
         checks.positive(self.tol, "tol")
@@ -143,7 +132,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
                 "less and takes longer."
             )
 
-    def _folds(self, X: Any, y: np.ndarray) -> np.ndarray:
+    def _folds(self, y: np.ndarray) -> np.ndarray:
         """The number of the fold that holds out each sample."""
         folds, times = np.zeros(len(y), int), np.zeros(len(y), int)
         for number, (_, test) in enumerate(check_cv(self.cv, y, classifier=True).split(np.zeros((len(y), 1)), y)):

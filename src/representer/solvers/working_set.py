@@ -153,6 +153,9 @@ def solve(
             break
         else:  # the working set has no pair to step on, so another one is chosen from all points
             stuck, state.chosen = True, np.empty(0, int)
+    if checked != state.steps:  # stopped on the way: what was reached is told from float64 values, too
+        _refresh(problem, state, rates, tol)
+        rates = _Rates.of(problem, state)
     if n <= POLISH_UP_TO and rates.violation <= max(tol, 1e-5):
         rates = _polish(problem, state, rates, limit)
         _refresh(problem, state, rates, tol)
@@ -247,9 +250,10 @@ def _settle(problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit
     if problem.columns is not None and K is problem.matrix:
         columns = problem.columns[subset]
     whole = len(subset) == problem.n
-    active = np.flatnonzero(rates.urgency(problem, state, tol)[subset] > 0.0)
-    if not whole and len(active) < 0.7 * len(subset):
-        subset, K, columns = subset[active], K[np.ix_(active, active)], np.arange(len(active))
+    if not whole:
+        active = np.flatnonzero(rates.urgency(problem, state, tol)[subset] > 0.0)
+        if len(active) < 0.7 * len(subset):
+            subset, K, columns = subset[active], K[np.ix_(active, active)], np.arange(len(active))
     c, g = state.c[subset], state.g[subset]
     steps, _ = smo.pair_steps(
         K,
