@@ -54,6 +54,20 @@ def test_solution_is_feasible_and_optimal(seed, epsilon, n_groups):
     assert violation == pytest.approx(naive_violation(c, g, lower, upper, epsilon, groups), abs=1e-12)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_gradient_in_float32(epsilon):
+    K, t, lower, upper, epsilon, groups = problem(40, 0, epsilon, 2)
+    c, g = np.zeros(40), -t.astype(np.float32)
+    steps, violation = smo.pair_steps(
+        K, np.diag(K).copy(), g, c, lower, upper, epsilon, spans_of(groups, 7), 1e-3, 10**6
+    )
+    assert steps > 0
+    assert np.bincount(groups, c) == pytest.approx(0.0, abs=1e-12)
+    assert g == pytest.approx(K.astype(np.float64) @ c - t, abs=1e-5)
+    assert violation <= 1e-3
+    assert violation == pytest.approx(naive_violation(c, g, lower, upper, epsilon, groups), abs=1e-6)
+
+
 def test_no_feasible_neighbour_is_better():
     K, t, lower, upper, epsilon, groups = problem(15, 0, 0.2)
     c, _, _, _ = run(K, t, lower, upper, epsilon, groups, tol=1e-9)

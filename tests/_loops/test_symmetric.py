@@ -35,3 +35,12 @@ def test_write_columns(dtype):
     expected[:, slots] = block.T
     symmetric.write_columns(block, slots, out)
     assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("kept", [[0], [3, 4, 6], [0, 1, 2, 3, 4, 5, 6], []])
+def test_compact(kept, rng):
+    K = rng.normal(size=(7, 7)).astype(np.float32)
+    expected = K[np.ix_(kept, kept)]
+    values = K.ravel()
+    symmetric.compact(values, 7, np.array(kept, int))
+    assert np.array_equal(values[: expected.size].reshape(expected.shape), expected)

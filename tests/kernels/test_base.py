@@ -380,3 +380,14 @@ def test_nodes_by_name():
         Scaled(RBF(), 2.0),
         Power(RBF(), 3),
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_block_is_written_where_it_is_wanted(dtype, rng):
+    kernel = 2.0 * RBF(1.5) + Linear()
+    A = kernel.prepare(rng.normal(size=(600, 3)).astype(dtype))
+    out = np.full((600, 600), np.nan, np.float32)
+    assert kernel.block(A, out=out) is out
+    assert np.array_equal(out, kernel.block(A).astype(np.float32))
+    kernel.block(A[:5], A, out=out[:5])
+    assert np.array_equal(out[:5], kernel.block(A[:5], A).astype(np.float32))

@@ -82,6 +82,7 @@ def small_sets(monkeypatch):
     monkeypatch.setattr(working_set, "FLAT_UP_TO", 100)
     monkeypatch.setattr(working_set, "SET_SIZE", 150)
     monkeypatch.setattr(working_set, "EXACT_PAIRS", 1000)
+    monkeypatch.setattr(working_set, "LEAN_FROM", 32)
 
 
 @pytest.mark.parametrize("C", [1.0, 1e3])
@@ -111,6 +112,21 @@ def test_violation_is_the_true_one(small_sets):
     assert result.violation == pytest.approx(high - low, abs=1e-9)
     assert result.violation <= 1e-3
     assert result.precision.endswith("float64 check")
+
+
+def test_steps_that_float32_cannot_resolve_are_float64(small_sets, monkeypatch):
+    forms, steps = [], working_set.smo.pair_steps
+
+    def watched(K, diagonal, g, *rest):
+        forms.append(g.dtype)
+        return steps(K, diagonal, g, *rest)
+
+    monkeypatch.setattr(working_set.smo, "pair_steps", watched)
+    assert working_set.solve(classification(800)).converged
+    assert np.float32 in forms
+    forms.clear()
+    assert working_set.solve(classification(800), tol=1e-7).violation <= 1e-7
+    assert np.float64 in forms
 
 
 def test_groups_keep_their_sums(small_sets):
@@ -192,7 +208,7 @@ def test_inputs_that_float32_cannot_tell_apart(n, offset):
 
 
 def test_groups_share_a_small_working_set(monkeypatch):
-    for name, size in (("FLAT_UP_TO", 50), ("SET_SIZE", 64), ("NEW_AT_ONCE", 16)):
+    for name, size in (("FLAT_UP_TO", 50), ("SET_SIZE", 64)):
         monkeypatch.setattr(working_set, name, size)
     problem = classification(400)
     problem.targets = np.zeros(400)

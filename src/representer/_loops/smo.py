@@ -31,13 +31,15 @@ def rates(c, lower, upper, epsilon, rise, fall):
 def pair_steps(K, diagonal, g, c, lower, upper, epsilon, spans, tol, max_steps):
     """Steps until rates differ by at most tol within each group; returns (steps, greatest difference).
 
-    g and c are overwritten; K and the diagonal of the coefficients' points are float32.
+    g and c are overwritten; K and the diagonal of the coefficients' points are float32, and g is float32 or float64:
+    steps on many coefficients wait for the memory.
     """
+    number = g.dtype.type
     rise, fall = np.empty_like(g), np.empty_like(g)
     rates(c, lower, upper, epsilon, rise, fall)
-    extremes = np.empty((len(spans), 2))
+    extremes = np.empty((len(spans), 2), g.dtype)
     row_i = row_j = spans[0, 0] + spans[0, 3]
-    steps, step = 0, 0.0
+    steps, step = 0, number(0.0)
     while True:
         group, rate, violation = _move(K[row_i], K[row_j], step, g, rise, fall, spans, extremes)
         if not violation > tol or steps == max_steps:
@@ -46,8 +48,8 @@ def pair_steps(K, diagonal, g, c, lower, upper, epsilon, spans, tol, max_steps):
         j, row_j = _partner(K[row_i], diagonal, diagonal[i], g, fall, rate, group, spans)
         if j < 0:  # no pair makes progress that rounding leaves visible
             return steps, violation
-        step = (g[j] + fall[j] - rate) / max(diagonal[i] + diagonal[j] - 2.0 * K[row_i, row_j], SMALL)
-        step = _take(step, i, j, c, lower, upper, epsilon)
+        wanted = (g[j] + fall[j] - rate) / max(diagonal[i] + diagonal[j] - 2.0 * K[row_i, row_j], SMALL)
+        step = number(_take(wanted, i, j, c, lower, upper, epsilon))
         rates(c[i : i + 1], lower[i : i + 1], upper[i : i + 1], epsilon, rise[i : i + 1], fall[i : i + 1])
         rates(c[j : j + 1], lower[j : j + 1], upper[j : j + 1], epsilon, rise[j : j + 1], fall[j : j + 1])
         steps += 1
@@ -56,8 +58,9 @@ def pair_steps(K, diagonal, g, c, lower, upper, epsilon, spans, tol, max_steps):
 @loop
 def _move(a, b, step, g, rise, fall, spans, extremes):
     """g <- g + step (a - b); returns the group of the greatest difference of rates, its least rate, the difference."""
-    group, rate, violation = 0, np.inf, -np.inf
-    current, lowest, highest = -1, np.inf, -np.inf
+    top, bottom = g.dtype.type(np.inf), g.dtype.type(-np.inf)
+    group, rate, violation = 0, top, bottom
+    current, lowest, highest = -1, top, bottom
     for s in range(len(spans)):
         begin, end, shift = spans[s, 0], spans[s, 1], spans[s, 3]
         low, high = _move_span(
@@ -70,7 +73,7 @@ def _move(a, b, step, g, rise, fall, spans, extremes):
         )
         extremes[s, 0], extremes[s, 1] = low, high
         if spans[s, 2] != current:
-            current, lowest, highest = spans[s, 2], np.inf, -np.inf
+            current, lowest, highest = spans[s, 2], top, bottom
         lowest, highest = min(lowest, low), max(highest, high)
         if highest - lowest > violation:
             group, violation = current, highest - lowest
@@ -81,7 +84,7 @@ def _move(a, b, step, g, rise, fall, spans, extremes):
 
 @loop
 def _move_span(a, b, step, g, rise, fall):
-    lowest, highest = np.inf, -np.inf
+    lowest, highest = g.dtype.type(np.inf), g.dtype.type(-np.inf)
     for j in range(g.size):
         x = g[j] + step * (a[j] - b[j])
         g[j] = x

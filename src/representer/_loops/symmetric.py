@@ -1,4 +1,4 @@
-"""Square tiles on the diagonal of a symmetric matrix."""
+"""Entries of symmetric matrices: mirrored, written twice, replaced, removed."""
 
 import numpy as np
 
@@ -53,3 +53,13 @@ def write_columns(block, slots, out):
             source, target = transposed[r], out[r0 + r]
             for q in range(h):
                 target[slots[q]] = source[q]
+
+
+@loop
+def compact(values, n, kept):
+    """Of an n x n matrix, row by row in values, the rows and columns that are kept (rising) move to its front."""
+    m = kept.size
+    for i in range(m):
+        row = kept[i] * n
+        for j in range(m):  # never overtakes what is still to be read, as kept[i] >= i and n >= m
+            values[i * m + j] = values[row + kept[j]]

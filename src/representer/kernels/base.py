@@ -129,11 +129,12 @@ class Kernel(Parameters):
         B = self.prepare(Y)
         return self.prepare(X, like=B), B
 
-    def block(self, A: Any, B: Any = None, *, threads: int | None = None) -> np.ndarray:
-        """The dense matrix of prepared inputs, tile by tile on all cores; B is A when not given."""
+    def block(self, A: Any, B: Any = None, *, threads: int | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """The dense matrix of prepared inputs, tile by tile on all cores, written to out; B is A when not given."""
         same = B is None
         B = A if same else B
-        out = np.empty((len(A), len(B)), A.dtype)
+        if out is None:
+            out = np.empty((len(A), len(B)), A.dtype)
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
 
         def visit(run: list[_tiles.Tile]) -> None:

@@ -18,12 +18,18 @@ FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the working set."""
 SET_SIZE = 8192
 """Size of the working set beyond that; if more coefficients are free, half of this on top of them."""
-NEW_AT_ONCE = 2048
-"""Points that enter the working set in one round, after the first two."""
+MANY_BUSY = 0.9
+"""Part of the working set that takes part in steps, below which the rest of it leaves."""
+FEW_NEW = 1 / 8
+"""New points, as a part of the working set, up to which they take the places of others; for more it begins anew."""
 EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may always take."""
 COARSE = 1e-5
 """Error of float32 kernel values, relative to the diagonal, above which even steps need float64 inputs."""
+LEAN_FROM = 2048
+"""Size of a working set from which steps wait for the memory, and g is float32 for most of them."""
+LEAN = 1e-4
+"""Where steps lead to, relative to the rates, below which they need g in float64."""
 POLISH_UP_TO = 200
 """Coefficients up to which the last digits are found, too."""
 
@@ -58,6 +64,10 @@ class _State:
     inputs: Any
     chosen: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     K: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    buffer: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
+    """Where all matrices are kept, one after the other: fresh memory costs more time than kernel values."""
+    lean: bool = True
+    """Whether steps may keep g in float32."""
     steps: int = 0
     rounds: int = 0
     evaluations: int = 0
@@ -139,9 +149,8 @@ def solve(
     while True:
         rates = _Rates.of(problem, state)
         if rates.violation <= tol and checked != state.steps and checks_left:
-            _refresh(problem, state, rates, tol)
+            rates = _checked(problem, state, rates, tol)
             checked, checks_left = state.steps, checks_left - 1
-            rates = _Rates.of(problem, state)
             if rates.violation > tol:
                 _use_float64(problem, state)
         if rates.violation <= tol or state.steps >= limit or not checks_left:
@@ -154,12 +163,10 @@ def solve(
         else:  # the working set has no pair to step on, so another one is chosen from all points
             stuck, state.chosen = True, np.empty(0, int)
     if checked != state.steps:  # stopped on the way: what was reached is told from float64 values, too
-        _refresh(problem, state, rates, tol)
-        rates = _Rates.of(problem, state)
+        rates = _exact(problem, state, np.arange(n))
     if n <= POLISH_UP_TO and rates.violation <= max(tol, 1e-5):
-        rates = _polish(problem, state, rates, limit)
-        _refresh(problem, state, rates, tol)
-        rates = _Rates.of(problem, state)
+        _polish(problem, state, rates, limit)
+        rates = _exact(problem, state, np.arange(n))
     intercepts = _intercepts(problem, state, rates)
     primal, dual = problem.values(state.c, state.g, intercepts)
     return BoxResult(
@@ -179,7 +186,10 @@ def solve(
 
 
 def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memory: int | None = None) -> None:
-    """Put the free coefficients and the worst violators into the working set, in place of those that are neither."""
+    """Put the free coefficients and the worst violators into the working set, in place of those that are neither.
+
+    Coefficients at a bound that they press against leave it if they are many; who comes to violate enters again.
+    """
     n = problem.n
     if problem.matrix is not None or n <= FLAT_UP_TO:
         if not len(state.chosen):
@@ -190,22 +200,24 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memor
     size = int(min(n, max(SET_SIZE, n_free + SET_SIZE // 2)))
     if memory is not None:
         size = min(size, max(2, int(np.sqrt(memory // 4))))
-    if size > 1.25 * len(state.chosen):
-        best = np.sort(np.argpartition(-urgency, size - 1)[:size])
-        _start(problem, state, best[np.argsort(problem.group_of[best], kind="stable")])
+    wanted = np.flatnonzero(urgency > 0.0)
+    if len(wanted) > size:
+        wanted = np.sort(wanted[np.argpartition(-urgency[wanted], size - 1)[:size]])
+    new = np.setdiff1d(wanted, state.chosen, assume_unique=True)
+    if len(new) > FEW_NEW * len(state.chosen):
+        _start(problem, state, wanted[np.argsort(problem.group_of[wanted], kind="stable")])
         return
-    # after two rounds most coefficients are near their places, and the worst violators decide
-    most = len(state.chosen) if state.rounds < 2 else NEW_AT_ONCE
-    inside = np.zeros(n, bool)
-    inside[state.chosen] = True
     for s in range(len(rates.low)):
         slots = np.flatnonzero(problem.group_of[state.chosen] == s)
         slots = slots[np.argsort(urgency[state.chosen[slots]])]
-        waiting = np.flatnonzero(~inside & (urgency > 0.0) & (problem.group_of == s))
-        waiting = waiting[np.argsort(-urgency[waiting])][:most]
+        waiting = new[problem.group_of[new] == s]
+        waiting = waiting[np.argsort(-urgency[waiting])]
         slots, waiting = slots[: len(waiting)], waiting[: len(slots)]
         better = urgency[waiting] > urgency[state.chosen[slots]]
         _replace(problem, state, np.sort(slots[better]), waiting[better])
+    busy = np.flatnonzero(urgency[state.chosen] > 0.0)
+    if len(busy) < MANY_BUSY * len(state.chosen):
+        _leave(state, busy)
 
 
 def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
@@ -214,10 +226,14 @@ def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
     if problem.matrix is not None and state.K.size == 0:
         state.K = problem.matrix
         return
-    block = problem.kernel.block(problem.at(state.inputs, chosen), threads=problem.threads)
-    state.K = block.astype(np.float32, copy=False)
-    state.bytes = max(state.bytes, state.K.nbytes)
-    state.evaluations += len(chosen) * (len(chosen) + 1) // 2
+    n = len(chosen)
+    if len(state.buffer) < n * n:
+        state.K = state.buffer = np.empty(0, np.float32)  # let go of the old one first
+        state.buffer = np.empty(n * n, np.float32)
+        state.bytes = max(state.bytes, state.buffer.nbytes)
+    state.K = state.buffer[: n * n].reshape(n, n)
+    problem.kernel.block(problem.at(state.inputs, chosen), threads=problem.threads, out=state.K)
+    state.evaluations += n * (n + 1) // 2
 
 
 def _replace(problem: BoxProblem, state: _State, slots: np.ndarray, points: np.ndarray) -> None:
@@ -239,37 +255,31 @@ def _replace(problem: BoxProblem, state: _State, slots: np.ndarray, points: np.n
     state.evaluations += block.size
 
 
-def _settle(problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit: int) -> bool:
-    """Step on the working set, and correct g elsewhere; False if nothing moved.
+def _leave(state: _State, kept: np.ndarray) -> None:
+    """Keep only these places of the working set: steps on fewer points are cheaper."""
+    symmetric.compact(state.buffer, len(state.chosen), kept)
+    state.chosen = state.chosen[kept]
+    state.K = state.buffer[: len(kept) ** 2].reshape(len(kept), len(kept))
 
-    Coefficients at a bound that they press against do not take part if they are many: steps are cheaper, and who comes
-    to violate is there in the next round.
-    """
+
+def _settle(problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit: int) -> bool:
+    """Step on the working set, and correct g elsewhere; False if nothing moved."""
     subset, K = state.chosen, state.K
     columns = np.arange(len(subset))
     if problem.columns is not None and K is problem.matrix:
         columns = problem.columns[subset]
     whole = len(subset) == problem.n
-    if not whole:
-        active = np.flatnonzero(rates.urgency(problem, state, tol)[subset] > 0.0)
-        if len(active) < 0.7 * len(subset):
-            subset, K, columns = subset[active], K[np.ix_(active, active)], np.arange(len(active))
-    c, g = state.c[subset], state.g[subset]
-    steps, _ = smo.pair_steps(
-        K,
-        K.diagonal()[columns],
-        g,
-        c,
-        problem.lower[subset],
-        problem.upper[subset],
-        problem.epsilon,
-        spans(problem.group_of[subset], columns),
-        0.5 * tol if whole else rates.aim(tol),
-        limit - state.steps,
-    )
+    c, g, aim = state.c[subset], state.g[subset], 0.5 * tol if whole else rates.aim(tol)
+    box = problem.lower[subset], problem.upper[subset], problem.epsilon, spans(problem.group_of[subset], columns)
+    steps, middle = 0, (0.5 * (rates.low + rates.high))[problem.group_of[subset]]
+    if state.lean and len(subset) >= LEAN_FROM and aim > LEAN * np.median(np.abs(g - middle)):
+        lean = (g - middle).astype(np.float32)
+        steps, _ = smo.pair_steps(K, K.diagonal()[columns], lean, c, *box, aim, min(100 * len(g), limit - state.steps))
+        g = lean + middle
+    more, _ = smo.pair_steps(K, K.diagonal()[columns], g, c, *box, aim, limit - state.steps - steps)
     change = c - state.c[subset]
     moved = np.flatnonzero(change)
-    state.steps, state.rounds = state.steps + steps, state.rounds + 1
+    state.steps, state.rounds = state.steps + steps + more, state.rounds + 1
     state.c[subset], state.g[subset] = c, g
     others = np.ones(problem.n, bool)
     others[subset] = False
@@ -287,27 +297,33 @@ def _add(
         state.evaluations += len(rows) * len(index)
 
 
-def _refresh(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> None:
-    """g in float64 for all points that can decide the violation.
+def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _Rates:
+    """Rates from float64 values, for all points that can decide the violation.
 
     The roundings of float32 kernel values, whose size is measured on some pairs, give g a standard error of at most
-    that size times |c|. If this is below a tenth of the tolerance, points that are ten times as far from both extremes
-    cannot decide; otherwise, and for small problems, all points are computed anew, so that the duality gap is true.
+    that size times |c|; points that are ten times as far from both extremes cannot decide. If the error is no small
+    part of the tolerance, they are computed as well once the others agree, so that the duality gap is true.
     """
-    active, index = np.flatnonzero(state.c), np.arange(problem.n)
-    if len(active) * problem.n > EXACT_PAIRS:
-        error = _rounding(problem) * np.linalg.norm(state.c)
-        if error < 0.1 * tol:
-            low, high = rates.low[problem.group_of], rates.high[problem.group_of]
-            index = np.flatnonzero((rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error))
-    K = Gram.of(
-        problem.kernel, problem.at(problem.exact, index), problem.at(problem.exact, active), threads=problem.threads
-    )
-    state.g[index] = K @ state.c[active] - problem.targets[index]
-    state.evaluations += len(index) * len(active)
+    error, near = 0.0, np.ones(problem.n, bool)
+    if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
+        error = _rounding(problem) * float(np.linalg.norm(state.c))
+        low, high = rates.low[problem.group_of], rates.high[problem.group_of]
+        near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
+    rates = _exact(problem, state, np.flatnonzero(near))
+    if rates.violation <= tol and error > 0.1 * tol:
+        rates = _exact(problem, state, np.flatnonzero(~near))
+    return rates
 
 
-def _polish(problem: BoxProblem, state: _State, rates: _Rates, limit: int) -> _Rates:
+def _exact(problem: BoxProblem, state: _State, index: np.ndarray) -> _Rates:
+    """Compute g of these points in float64; the rates of all."""
+    active = np.flatnonzero(state.c)
+    state.g[index] = -problem.targets[index]
+    _add(problem, state, problem.exact, active, state.c[active], index)
+    return _Rates.of(problem, state)
+
+
+def _polish(problem: BoxProblem, state: _State, rates: _Rates, limit: int) -> None:
     """The last digits of small problems, once it is known which coefficients are free, or some more steps tell it."""
     for tol in (np.inf, 1e-5, 1e-7, 1e-9):
         if rates.violation > tol:
@@ -322,8 +338,7 @@ def _polish(problem: BoxProblem, state: _State, rates: _Rates, limit: int) -> _R
         polished = _Rates.of(problem, trial)
         if polished.violation < rates.violation:
             state.c, state.g = trial.c, trial.g
-            return polished
-    return rates
+            break
 
 
 def _newton_step(problem: BoxProblem, state: _State) -> bool:
@@ -354,7 +369,8 @@ def _newton_step(problem: BoxProblem, state: _State) -> bool:
 
 
 def _use_float64(problem: BoxProblem, state: _State) -> None:
-    """Correct g by float64 values; build the matrix anew from them if float32 inputs are too coarse even for steps."""
+    """Step and correct in float64; build the matrix anew from float64 if float32 inputs are too coarse even for it."""
+    state.lean = False
     if state.inputs is problem.fast:
         state.inputs = problem.exact
         if _is_coarse(problem):
