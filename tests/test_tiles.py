@@ -193,11 +193,11 @@ def test_parts_are_cut_once():
 )
 def test_default_threads(monkeypatch, value, threads):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
-    monkeypatch.setattr(_tiles, "cpu_count", lambda: 17)
+    monkeypatch.setattr(_tiles, "_cores", lambda: 17)
     assert _tiles.default_threads() == (threads or 17)
 
 
 def test_default_threads_without_the_variable(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(_tiles, "cpu_count", lambda: 17)
+    monkeypatch.setattr(_tiles, "_cores", lambda: 17)
     assert _tiles.default_threads() == 17

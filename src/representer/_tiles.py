@@ -28,7 +28,10 @@ Tile = tuple[slice, slice]
 def default_threads() -> int:
     """As many threads as OMP_NUM_THREADS says, else one for each core that this process may use."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return int(wanted) if wanted.isdigit() and int(wanted) > 0 else cpu_count()
+    return int(wanted) if wanted.isdigit() and int(wanted) > 0 else _cores()
+
+
+_cores = lru_cache(maxsize=1)(cpu_count)  # asking takes half a millisecond
 
 
 def split(n: int, size: int) -> list[slice]:
@@ -58,7 +61,8 @@ def walk(
     parts = [tiles[len(tiles) * r // runs : len(tiles) * (r + 1) // runs] for r in range(runs)]
     threads = min(threads or default_threads(), runs)
     if threads == 1 or len(tiles) < 4:  # handing work to threads takes as long as a tile or two
-        yield from map(visit, parts)
+        with one_blas_thread():
+            yield from map(visit, parts)
         return
     with one_blas_thread(), _workers(threads) as pool:
         pending = [pool.submit(visit, part) for part in parts]

@@ -115,6 +115,7 @@ class _Rates:
         return urgency
 
 
+@_tiles.one_blas_thread()
 def solve(
     problem: BoxProblem,
     *,
