@@ -13,14 +13,16 @@ from representer.estimators.latent import GPLVM
 from representer.estimators.logistic import KernelLogisticRegression
 from representer.estimators.machine import KernelMachine
 from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from representer.estimators.one_class import OneClassSVM
 from representer.estimators.pca import KernelPCA
 from representer.estimators.poisson import KernelPoissonRegression
 from representer.estimators.quantile import KernelQuantileRegression
 from representer.estimators.rbf_network import RBFNetwork
 from representer.estimators.ridge import KernelRidge, KernelRidgeClassifier
 from representer.estimators.smoother import NadarayaWatson
-from representer.estimators.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from representer.estimators.svm import SVC, NuSVC
 from representer.estimators.svm_path import SVCPath
+from representer.estimators.svr import SVR, NuSVR
 from representer.estimators.two_sample import MMD
 from representer.functions import Function, mean_embedding, project
 from representer.gram import Gram

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,9 @@ from representer.gram import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.losses.base import Loss
+
+Progress = Callable[[str, float], Any]
+"""Told what is done and how far off the solution is (residual, gap or violation) after each step; true to stop."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def spans_of(groups, size):
 def run(K, t, lower, upper, epsilon, groups, tol=1e-6, max_steps=10**6, size=7):
     c, g = np.zeros(len(t)), -t
     steps, violation = smo.pair_steps(
-        K, np.diag(K).copy(), g, c, lower, upper, epsilon, spans_of(groups, size), tol, max_steps
+        K, g, c, np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, size), tol, max_steps
     )
     return c, g, steps, violation
 
@@ -59,7 +59,7 @@ def test_gradient_in_float32(epsilon):
     K, t, lower, upper, epsilon, groups = problem(40, 0, epsilon, 2)
     c, g = np.zeros(40), -t.astype(np.float32)
     steps, violation = smo.pair_steps(
-        K, np.diag(K).copy(), g, c, lower, upper, epsilon, spans_of(groups, 7), 1e-3, 10**6
+        K, g, c, np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 7), 1e-3, 10**6
     )
     assert steps > 0
     assert np.bincount(groups, c) == pytest.approx(0.0, abs=1e-12)
@@ -92,7 +92,7 @@ def test_part_of_a_larger_matrix():
     small = run(K[np.ix_(index, index)], t[index], lower[index], upper[index], epsilon, groups[index])
     c, g = np.zeros(len(index)), -t[index]
     spans = np.array([(0, 7, 0, 5), (7, 16, 0, 13)])
-    result = smo.pair_steps(K, np.diag(K)[index].copy(), g, c, lower[index], upper[index], epsilon, spans, 1e-6, 10**6)
+    result = smo.pair_steps(K, g, c, np.diag(K)[index].copy(), lower[index], upper[index], epsilon, spans, 1e-6, 10**6)
     assert result[0] == small[2]
     assert np.array_equal(c, small[0])
 

@@ -117,9 +117,9 @@ def test_violation_is_the_true_one(small_sets):
 def test_steps_that_float32_cannot_resolve_are_float64(small_sets, monkeypatch):
     forms, steps = [], working_set.smo.pair_steps
 
-    def watched(K, diagonal, g, *rest):
+    def watched(K, g, *rest):
         forms.append(g.dtype)
-        return steps(K, diagonal, g, *rest)
+        return steps(K, g, *rest)
 
     monkeypatch.setattr(working_set.smo, "pair_steps", watched)
     assert working_set.solve(classification(800)).converged

@@ -28,7 +28,7 @@ def rates(c, lower, upper, epsilon, rise, fall):
 
 
 @loop
-def pair_steps(K, diagonal, g, c, lower, upper, epsilon, spans, tol, max_steps):
+def pair_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps):
     """Steps until rates differ by at most tol within each group; returns (steps, greatest difference).
 
     g and c are overwritten; K and the diagonal of the coefficients' points are float32, and g is float32 or float64:

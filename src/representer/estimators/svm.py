@@ -1,131 +1,29 @@
-"""Support vector machines: classification, regression, and the support of a distribution."""
+"""Support vector machines for classification."""
 
 from __future__ import annotations
 
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from representer import _tiles
 from representer.estimators.calibration import Sigmoid, coupled, left_out
-from representer.estimators.inputs import (
-    check_inputs,
-    check_labels,
-    check_lengths,
-    check_weights,
-    is_precomputed,
-    take,
-    to_kernel,
-)
-from representer.functions import Function
-from representer.gram import machine_memory
+from representer.estimators.inputs import check_inputs, check_labels, check_lengths, check_weights, to_kernel
+from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.kernels import checks
-from representer.kernels.base import require_definite
-from representer.problem import BoxProblem, Certificate
+from representer.problem import BoxProblem
 from representer.solvers import working_set
-from representer.solvers.choose import Plan, choose_box
+from representer.solvers.choose import Plan
 from representer.solvers.working_set import BoxResult
 
 
-class _SupportVectors(BaseEstimator):
-    """What all support vector machines share: inputs, kernel, plan, certificate, and functions of few points."""
-
-    support_: np.ndarray
-    _bounded = True  # whether the duality gap bounds the error of f
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
-
-    def plan(self, X: Any, y: Any = None) -> Plan:
-        """How `fit` would solve for these inputs, and the memory and kernel values that it takes."""
-        n_classes = 2 if y is None or not isinstance(self, ClassifierMixin) else len(np.unique(y))
-        return self._plan(checks.number_of(X), n_classes)
-
-    def _plan(self, n: int, n_classes: int = 2) -> Plan:
-        checks.positive(self.tol, "tol")
-        if self.max_iter != -1:
-            checks.whole(self.max_iter, "max_iter")
-        for name in ("memory", "threads"):
-            if getattr(self, name) is not None:
-                checks.whole(getattr(self, name), name)
-        return choose_box(n, memory=machine_memory() if self.memory is None else self.memory, n_classes=n_classes)
-
-    def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:
-        kernel = to_kernel(self.kernel).fitted_to(X, weights)
-        require_definite(kernel, "a support vector machine")
-        return kernel
-
-    def _solve(self, problem: BoxProblem, start: np.ndarray | None = None) -> BoxResult:
-        limit = None if self.max_iter == -1 else self.max_iter
-        return working_set.solve(problem, tol=self.tol, start=start, max_steps=limit, memory=self.memory)
-
-    def _keep(
-        self, X: Any, kernel: Any, coef: np.ndarray, intercept: Any, results: list[BoxResult], plan: Plan
-    ) -> None:
-        """Keep f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column for each function."""
-        self.kernel_ = kernel
-        if not len(self.support_):
-            self.support_ = np.arange(1)  # a constant function still needs a point that tells the type of its inputs
-        self._X = take(X, self.support_, kernel)
-        columns = coef[self.support_]
-        self.function_ = Function(kernel, self._X, columns[:, 0] if coef.shape[1] == 1 else columns, intercept)
-        self.n_iter_ = max(1, *(r.steps for r in results))
-        self.certificate_ = self._certified(results, plan)
-        if not self.certificate_.converged:
-            warnings.warn(
-                f"The fit stopped after {self.certificate_.iterations} steps with a violation of "
-                f"{self.certificate_.residual:.2g}, not the tolerance {self.tol:.2g}, and a duality gap of "
-                f"{self.certificate_.gap:.2g}; use a larger tol or max_iter, a smaller C, or scale the inputs.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def _certified(self, results: list[BoxResult], plan: Plan) -> Certificate:
-        gaps = np.array([max(r.primal - r.dual, 0.0) for r in results])
-        return Certificate(
-            solver=plan.solver,
-            reason=plan.reason,
-            converged=all(r.converged for r in results),
-            residual=max(r.violation for r in results),
-            tolerance=self.tol,
-            error_bound=np.sqrt(2.0 * gaps) if self._bounded else np.full(len(gaps), np.inf),
-            iterations=sum(r.steps for r in results),
-            kernel_evaluations=sum(r.kernel_evaluations for r in results),
-            bytes=max(plan.bytes, *(r.bytes for r in results)),
-            seconds=sum(r.seconds for r in results),
-            precision=" and ".join(sorted({r.precision for r in results})),
-            primal=sum(r.primal for r in results),
-            dual=sum(r.dual for r in results),
-            measure="violation",
-        )
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The inputs that the fitted function is made of."""
-        return self._X
-
-    def _values(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = check_inputs(self, X, self.kernel_, reset=False)
-        if is_precomputed(self.kernel_):
-            X = X[:, self.support_]
-        values = self.function_(X)
-        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
-
-
-class _Classifier(ClassifierMixin, _SupportVectors):
+class _Classifier(ClassifierMixin, SupportVectorMachine):
     """What C-SVC and nu-SVC share: one machine for each pair of classes, votes, probabilities."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -327,6 +225,8 @@ class SVC(_Classifier):
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
+    verbose : int
+        Whether to show the progress of a long fit.
 
     Attributes
     ----------
@@ -366,6 +266,7 @@ class SVC(_Classifier):
         break_ties: bool = False,
         memory: int | None = None,
         threads: int | None = None,
+        verbose: int = 0,
     ):
         self.C = C
         self.kernel = kernel
@@ -377,6 +278,7 @@ class SVC(_Classifier):
         self.break_ties = break_ties
         self.memory = memory
         self.threads = threads
+        self.verbose = verbose
 
     def _problem(self, X: Any, kernel: Any, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
         checks.positive(self.C, "C")
@@ -420,6 +322,7 @@ class NuSVC(_Classifier):
         break_ties: bool = False,
         memory: int | None = None,
         threads: int | None = None,
+        verbose: int = 0,
     ):
         self.nu = nu
         self.kernel = kernel
@@ -430,9 +333,10 @@ class NuSVC(_Classifier):
         self.break_ties = break_ties
         self.memory = memory
         self.threads = threads
+        self.verbose = verbose
 
     def _problem(self, X: Any, kernel: Any, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
-        _check_nu(self.nu)
+        check_nu(self.nu)
         if self.nu * weights.sum() > 2.0 * min(weights[positive].sum(), weights[~positive].sum()):
             largest = 2.0 * min(weights[positive].sum(), weights[~positive].sum()) / weights.sum()
             raise ValueError(
@@ -456,237 +360,3 @@ class NuSVC(_Classifier):
         first, second = result.intercepts
         margin = max(0.5 * abs(second - first), 1e-12)
         return result.coef / margin, 0.5 * (first + second) / margin
-
-
-class SVR(RegressorMixin, _SupportVectors):
-    r"""minimise over f in H and b:  1/2 ||f||^2 + sum_i C w_i max(0, |y_i - f(x_i) - b| - epsilon).
-
-    Parameters
-    ----------
-    C : float
-    epsilon : float
-        Errors up to this size cost nothing.
-    kernel, tol, max_iter, memory, threads
-        As for `SVC`.
-
-    Attributes
-    ----------
-    function_, support_, support_vectors_, kernel_, certificate_
-        As for `SVC`.
-    dual_coef_ : array of shape (1, n_support)
-    intercept_ : array of shape (1,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from representer import SVR
-    >>> X = np.linspace(0.0, 6.0, 50)[:, None]
-    >>> bool(SVR(C=10.0, epsilon=0.05).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
-    True
-    """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.1,
-        kernel: Any = "rbf",
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        memory: int | None = None,
-        threads: int | None = None,
-    ):
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
-        self.threads = threads
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
-        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
-        checks.positive(self.C, "C")
-        if not isinstance(self.epsilon, Real) or not 0.0 <= float(self.epsilon) < np.inf:
-            raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
-        most = self.C * weights
-        problem = BoxProblem(kernel, X, y, -most, most, float(self.epsilon), threads=self.threads)
-        result = self._solve(problem)
-        return _keep_regression(self, X, kernel, result.coef, result.intercepts[0], result, plan)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """f(x) + b for each x in X."""
-        return self._values(X)
-
-
-class NuSVR(RegressorMixin, _SupportVectors):
-    r"""minimise over f in H, b, e >= 0:  1/2 ||f||^2 + C nu e sum_i w_i + sum_i C w_i max(0, |y_i - f(x_i) - b| - e).
-
-    The width e of the tube that costs nothing is found such that nu bounds the weight of the samples outside it from
-    above and that of the support vectors from below.
-
-    Parameters
-    ----------
-    nu : float
-        In (0, 1].
-    C : float
-    kernel, tol, max_iter, memory, threads
-        As for `SVC`.
-
-    Attributes
-    ----------
-    epsilon_ : float
-        The width that was found.
-    function_, support_, support_vectors_, dual_coef_, intercept_, kernel_, certificate_
-        As for `SVR`.
-    """
-
-    def __init__(
-        self,
-        nu: float = 0.5,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        memory: int | None = None,
-        threads: int | None = None,
-    ):
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
-        self.threads = threads
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
-        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight, copies=2)
-        _check_nu(self.nu)
-        n, none = len(y), np.zeros(len(y))
-        most = checks.positive(self.C, "C") * weights
-        # each sample twice: pulled up (first group) and pulled down (second group)
-        problem = BoxProblem(
-            kernel,
-            X,
-            np.concatenate([y, y]),
-            np.concatenate([none, -most]),
-            np.concatenate([most, none]),
-            groups=np.repeat([0, 1], n),
-            threads=self.threads,
-            rows=np.tile(np.arange(n), 2),
-        )
-        share = filled(most, 0.5 * self.nu * most.sum())
-        result = self._solve(problem, np.concatenate([share, -share]))
-        up, down = result.intercepts
-        self.epsilon_ = float(max(0.5 * (up - down), 0.0))
-        return _keep_regression(self, X, kernel, result.coef[:n] + result.coef[n:], 0.5 * (up + down), result, plan)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """f(x) + b for each x in X."""
-        return self._values(X)
-
-
-class OneClassSVM(OutlierMixin, _SupportVectors):
-    r"""minimise over f in H and r:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - f(x_i)).
-
-    The samples with f(x) < r are outliers; nu bounds their weight from above and that of the support vectors from
-    below.
-
-    Parameters
-    ----------
-    nu : float
-        In (0, 1].
-    kernel, tol, max_iter, memory, threads
-        As for `SVC`.
-
-    Attributes
-    ----------
-    function_ : Function
-        f - r.
-    offset_ : float
-        r.
-    support_, support_vectors_, dual_coef_, intercept_, kernel_, certificate_
-        As for `SVR`.
-    """
-
-    def __init__(
-        self,
-        nu: float = 0.5,
-        *,
-        kernel: Any = "rbf",
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        memory: int | None = None,
-        threads: int | None = None,
-    ):
-        self.nu = nu
-        self.kernel = kernel
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
-        self.threads = threads
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to inputs X, weighted if weights are given (weight 2 is a repeated sample); y is ignored."""
-        _check_nu(self.nu)
-        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-        n = checks.number_of(X)
-        given = check_weights(sample_weight, X)
-        weights = np.ones(n) if given is None else given
-        plan = self._plan(n)
-        kernel = self._fitted_kernel(X, given)
-        problem = BoxProblem(kernel, X, np.zeros(n), np.zeros(n), weights, threads=self.threads)
-        result = self._solve(problem, filled(weights, self.nu * weights.sum()))
-        # points on the boundary, as far as the fit knows it, are inliers
-        blur = result.violation + 64.0 * np.finfo(np.float64).eps * result.coef.sum()
-        intercept = float(result.intercepts[0]) + blur
-        self.offset_ = -intercept
-        return _keep_regression(self, X, kernel, result.coef, intercept, result, plan)
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """f(x) for each x in X; the lower, the less normal."""
-        return self._values(X) + self.offset_
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) - r for each x in X; negative for outliers."""
-        return self._values(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """1 for inliers and -1 for outliers."""
-        return np.where(self._values(X) >= 0, 1, -1)
-
-
-def _regression(
-    self: Any, X: Any, y: Any, sample_weight: Any, copies: int = 1
-) -> tuple[Any, np.ndarray, np.ndarray, Any, Plan]:
-    """Inputs, targets, weights, kernel and plan of a regression, checked."""
-    X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-    y = column_or_1d(y, dtype=np.float64, warn=True)
-    checks.finite(y, "y")
-    check_lengths(X, y)
-    given = check_weights(sample_weight, X)
-    plan = self._plan(copies * len(y))
-    return X, y, np.ones(len(y)) if given is None else given, self._fitted_kernel(X, given), plan
-
-
-def _keep_regression(
-    self: Any, X: Any, kernel: Any, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan
-) -> Any:
-    self.support_ = np.flatnonzero(coef)
-    self._keep(X, kernel, coef[:, None], intercept, [result], plan)
-    self.dual_coef_, self.intercept_ = coef[None, self.support_], np.array([intercept])
-    return self
-
-
-def _check_nu(nu: Any) -> None:
-    if not isinstance(nu, Real) or not 0.0 < float(nu) <= 1.0:
-        raise ValueError(f"nu is {nu!r}; it must be a number above 0 and at most 1.")
-
-
-def filled(most: np.ndarray, total: float) -> np.ndarray:
-    """Numbers between 0 and `most` that sum up to the total: the first ones full, one in part, the others empty."""
-    before = np.cumsum(most) - most
-    return np.clip(total - before, 0.0, most)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
@@ -13,11 +12,8 @@ from scipy.linalg import cho_factor, cho_solve
 from representer import _tiles
 from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
 from representer.gram import Gram
-from representer.problem import Certificate, Result, RidgeProblem
+from representer.problem import Certificate, Progress, Result, RidgeProblem
 from representer.solvers.choose import stores_matrix
-
-Progress = Callable[[str, float], Any]
-"""Told what is done and the relative residual after each iteration; true to stop."""
 
 
 class Preconditioner:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -13,11 +12,9 @@ from scipy.linalg import eigh
 from representer import _tiles
 from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
 from representer.gram import Gram
-from representer.problem import EigenProblem
+from representer.problem import EigenProblem, Progress
 from representer.solvers.choose import block_size, start_rank, stores_tiles
 from representer.solvers.packed import PackedGram
-
-Progress = Callable[[str, float], Any]
 
 FLOAT32_DOWN_TO = 3e-7
 """Tolerance down to which float32 products find the eigenvectors; below it all products are float64."""

@@ -14,7 +14,7 @@ from scipy.linalg import eigh, eigh_tridiagonal
 from representer.features.pivoted_cholesky import LowRank
 from representer.gram import Gram
 from representer.kernels.base import Kernel
-from representer.problem import Result, RidgeProblem
+from representer.problem import Progress, Result, RidgeProblem
 from representer.solvers import conjugate_gradient
 
 
@@ -61,7 +61,7 @@ class IterativePosterior:
         self,
         Y: np.ndarray,
         reason: str = "n is beyond the direct range",
-        progress: conjugate_gradient.Progress | None = None,
+        progress: Progress | None = None,
     ) -> Result:
         """A^(-1) Y as the coefficients of the result."""
         problem = replace(self.problem, targets=Y, alpha=np.full(Y.shape[1], self.alpha))

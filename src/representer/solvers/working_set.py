@@ -12,7 +12,7 @@ from scipy import linalg
 from representer import _tiles
 from representer._loops import smo, symmetric
 from representer.gram import Gram
-from representer.problem import BoxProblem
+from representer.problem import BoxProblem, Progress
 
 FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the working set."""
@@ -30,6 +30,11 @@ LEAN_FROM = 2048
 """Size of a working set from which steps wait for the memory, and g is float32 for most of them."""
 LEAN = 1e-4
 """Where steps lead to, relative to the rates, below which they need g in float64."""
+AT_ONCE = 50_000
+"""Pair steps between two looks at the clock and the keyboard."""
+PAIR_STEPS = "pair steps"
+_Box = tuple[np.ndarray, np.ndarray, np.ndarray, float, np.ndarray]
+"""Diagonal of K, lower and upper bounds, epsilon and spans of a working set."""
 POLISH_UP_TO = 200
 """Coefficients up to which the last digits are found, too."""
 
@@ -123,6 +128,7 @@ def solve(
     start: np.ndarray | None = None,
     max_steps: int | None = None,
     memory: int | None = None,
+    progress: Progress | None = None,
 ) -> BoxResult:
     """Rounds of: choose the free coefficients and the worst violators, step on them alone, correct all gradients.
 
@@ -140,6 +146,8 @@ def solve(
         max(10^7, 100 n) when not given.
     memory : int, optional
         Bytes that the matrix of a working set may take; what SET_SIZE and the free coefficients need when not given.
+    progress : function of what is done and the violation, optional
+        Called after each round and some steps in between; whether to stop.
     """
     begin, n = time.perf_counter(), problem.n
     limit = max(10**7, 100 * n) if max_steps is None else max_steps
@@ -154,10 +162,11 @@ def solve(
             checked, checks_left = state.steps, checks_left - 1
             if rates.violation > tol:
                 _use_float64(problem, state)
-        if rates.violation <= tol or state.steps >= limit or not checks_left:
+        stop = progress is not None and progress(PAIR_STEPS, rates.violation)
+        if rates.violation <= tol or state.steps >= limit or not checks_left or stop:
             break
         _choose(problem, state, rates, tol, memory)
-        if _settle(problem, state, rates, tol, limit):
+        if _settle(problem, state, rates, tol, limit, progress):
             stuck = False
         elif stuck or len(state.chosen) == n:
             break
@@ -263,7 +272,9 @@ def _leave(state: _State, kept: np.ndarray) -> None:
     state.K = state.buffer[: len(kept) ** 2].reshape(len(kept), len(kept))
 
 
-def _settle(problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit: int) -> bool:
+def _settle(
+    problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit: int, progress: Progress | None = None
+) -> bool:
     """Step on the working set, and correct g elsewhere; False if nothing moved."""
     subset, K = state.chosen, state.K
     columns = np.arange(len(subset))
@@ -271,21 +282,35 @@ def _settle(problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit
         columns = problem.columns[subset]
     whole = len(subset) == problem.n
     c, g, aim = state.c[subset], state.g[subset], 0.5 * tol if whole else rates.aim(tol)
-    box = problem.lower[subset], problem.upper[subset], problem.epsilon, spans(problem.group_of[subset], columns)
-    steps, middle = 0, (0.5 * (rates.low + rates.high))[problem.group_of[subset]]
+    groups = problem.group_of[subset]
+    box = K.diagonal()[columns], problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
+    middle = (0.5 * (rates.low + rates.high))[groups]
+    steps, limit = 0, limit - state.steps
     if state.lean and len(subset) >= LEAN_FROM and aim > LEAN * np.median(np.abs(g - middle)):
         lean = (g - middle).astype(np.float32)
-        steps, _ = smo.pair_steps(K, K.diagonal()[columns], lean, c, *box, aim, min(100 * len(g), limit - state.steps))
+        steps = _take_steps(K, lean, c, box, aim, min(100 * len(g), limit), progress)
         g = lean + middle
-    more, _ = smo.pair_steps(K, K.diagonal()[columns], g, c, *box, aim, limit - state.steps - steps)
+    steps += _take_steps(K, g, c, box, aim, limit - steps, progress)
     change = c - state.c[subset]
     moved = np.flatnonzero(change)
-    state.steps, state.rounds = state.steps + steps + more, state.rounds + 1
+    state.steps, state.rounds = state.steps + steps, state.rounds + 1
     state.c[subset], state.g[subset] = c, g
     others = np.ones(problem.n, bool)
     others[subset] = False
     _add(problem, state, state.inputs, subset[moved], change[moved], np.flatnonzero(others))
     return len(moved) > 0
+
+
+def _take_steps(
+    K: np.ndarray, g: np.ndarray, c: np.ndarray, box: _Box, aim: float, limit: int, progress: Progress | None
+) -> int:
+    """Pair steps that change g and c, some at a time so that they can be watched and interrupted; how many."""
+    steps = 0
+    while True:
+        taken, violation = smo.pair_steps(K, g, c, *box, aim, min(AT_ONCE, limit - steps))
+        steps += taken
+        if taken < AT_ONCE or (progress is not None and progress(PAIR_STEPS, float(violation))):
+            return steps
 
 
 def _add(

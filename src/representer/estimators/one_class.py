@@ -1,0 +1,85 @@
+"""The support of a distribution, by a support vector machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from representer.estimators.inputs import check_inputs, check_weights, to_kernel
+from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
+from representer.kernels import checks
+from representer.problem import BoxProblem
+
+
+class OneClassSVM(OutlierMixin, SupportVectorMachine):
+    r"""minimise over f in H and r:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - f(x_i)).
+
+    The samples with f(x) < r are outliers; nu bounds their weight from above and that of the support vectors from
+    below.
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1].
+    kernel, tol, max_iter, memory, threads, verbose
+        As for `SVC`.
+
+    Attributes
+    ----------
+    function_ : Function
+        f - r.
+    offset_ : float
+        r.
+    support_, support_vectors_, dual_coef_, intercept_, kernel_, certificate_
+        As for `SVR`.
+    """
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        *,
+        kernel: Any = "rbf",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        memory: int | None = None,
+        threads: int | None = None,
+        verbose: int = 0,
+    ):
+        self.nu = nu
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to inputs X, weighted if weights are given (weight 2 is a repeated sample); y is ignored."""
+        check_nu(self.nu)
+        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        n = checks.number_of(X)
+        given = check_weights(sample_weight, X)
+        weights = np.ones(n) if given is None else given
+        plan = self._plan(n)
+        kernel = self._fitted_kernel(X, given)
+        problem = BoxProblem(kernel, X, np.zeros(n), np.zeros(n), weights, threads=self.threads)
+        result = self._solve(problem, filled(weights, self.nu * weights.sum()))
+        # points on the boundary, as far as the fit knows it, are inliers
+        blur = result.violation + 64.0 * np.finfo(np.float64).eps * result.coef.sum()
+        intercept = float(result.intercepts[0]) + blur
+        self.offset_ = -intercept
+        return self._keep_one(X, kernel, result.coef, intercept, result, plan)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """f(x) for each x in X; the lower, the less normal."""
+        return self._values(X) + self.offset_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) - r for each x in X; negative for outliers."""
+        return self._values(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """1 for inliers and -1 for outliers."""
+        return np.where(self._values(X) >= 0, 1, -1)

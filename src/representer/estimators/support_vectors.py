@@ -1,0 +1,134 @@
+"""What all support vector machines share."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from representer.estimators.inputs import check_inputs, is_precomputed, take, to_kernel
+from representer.estimators.progress import Progress
+from representer.functions import Function
+from representer.gram import machine_memory
+from representer.kernels import checks
+from representer.kernels.base import require_definite
+from representer.problem import BoxProblem, Certificate
+from representer.solvers import working_set
+from representer.solvers.choose import Plan, choose_box
+from representer.solvers.working_set import BoxResult
+
+
+class SupportVectorMachine(BaseEstimator):
+    """What all support vector machines share: inputs, kernel, plan, certificate, and functions of few points."""
+
+    support_: np.ndarray
+    _bounded = True  # whether the duality gap bounds the error of f
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """How `fit` would solve for these inputs, and the memory and kernel values that it takes."""
+        n_classes = 2 if y is None or not isinstance(self, ClassifierMixin) else len(np.unique(y))
+        return self._plan(checks.number_of(X), n_classes)
+
+    def _plan(self, n: int, n_classes: int = 2) -> Plan:
+        checks.positive(self.tol, "tol")
+        if self.max_iter != -1:
+            checks.whole(self.max_iter, "max_iter")
+        for name in ("memory", "threads"):
+            if getattr(self, name) is not None:
+                checks.whole(getattr(self, name), name)
+        return choose_box(n, memory=machine_memory() if self.memory is None else self.memory, n_classes=n_classes)
+
+    def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:
+        kernel = to_kernel(self.kernel).fitted_to(X, weights)
+        require_definite(kernel, "a support vector machine")
+        return kernel
+
+    def _solve(self, problem: BoxProblem, start: np.ndarray | None = None) -> BoxResult:
+        limit = None if self.max_iter == -1 else self.max_iter
+        with Progress(self.verbose, self.tol) as progress:
+            return working_set.solve(
+                problem, tol=self.tol, start=start, max_steps=limit, memory=self.memory, progress=progress
+            )
+
+    def _keep(
+        self, X: Any, kernel: Any, coef: np.ndarray, intercept: Any, results: list[BoxResult], plan: Plan
+    ) -> None:
+        """Keep f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column for each function."""
+        self.kernel_ = kernel
+        if not len(self.support_):
+            self.support_ = np.arange(1)  # a constant function still needs a point that tells the type of its inputs
+        self._X = take(X, self.support_, kernel)
+        columns = coef[self.support_]
+        self.function_ = Function(kernel, self._X, columns[:, 0] if coef.shape[1] == 1 else columns, intercept)
+        self.n_iter_ = max(1, *(r.steps for r in results))
+        self.certificate_ = self._certified(results, plan)
+        if not self.certificate_.converged:
+            warnings.warn(
+                f"The fit stopped after {self.certificate_.iterations} steps with a violation of "
+                f"{self.certificate_.residual:.2g}, not the tolerance {self.tol:.2g}, and a duality gap of "
+                f"{self.certificate_.gap:.2g}; use a larger tol or max_iter, a smaller C, or scale the inputs.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _keep_one(self, X: Any, kernel: Any, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan) -> Any:
+        """Keep a single function."""
+        self.support_ = np.flatnonzero(coef)
+        self._keep(X, kernel, coef[:, None], intercept, [result], plan)
+        self.dual_coef_, self.intercept_ = coef[None, self.support_], np.array([intercept])
+        return self
+
+    def _certified(self, results: list[BoxResult], plan: Plan) -> Certificate:
+        gaps = np.array([max(r.primal - r.dual, 0.0) for r in results])
+        return Certificate(
+            solver=plan.solver,
+            reason=plan.reason,
+            converged=all(r.converged for r in results),
+            residual=max(r.violation for r in results),
+            tolerance=self.tol,
+            error_bound=np.sqrt(2.0 * gaps) if self._bounded else np.full(len(gaps), np.inf),
+            iterations=sum(r.steps for r in results),
+            kernel_evaluations=sum(r.kernel_evaluations for r in results),
+            bytes=max(plan.bytes, *(r.bytes for r in results)),
+            seconds=sum(r.seconds for r in results),
+            precision=" and ".join(sorted({r.precision for r in results})),
+            primal=sum(r.primal for r in results),
+            dual=sum(r.dual for r in results),
+            measure="violation",
+        )
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The inputs that the fitted function is made of."""
+        return self._X
+
+    def _values(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = check_inputs(self, X, self.kernel_, reset=False)
+        if is_precomputed(self.kernel_):
+            X = X[:, self.support_]
+        values = self.function_(X)
+        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+
+
+def check_nu(nu: Any) -> None:
+    """Raise if nu is not a fraction."""
+    if not isinstance(nu, Real) or not 0.0 < float(nu) <= 1.0:
+        raise ValueError(f"nu is {nu!r}; it must be a number above 0 and at most 1.")
+
+
+def filled(most: np.ndarray, total: float) -> np.ndarray:
+    """Numbers between 0 and `most` that sum up to the total: the first ones full, one in part, the others empty."""
+    before = np.cumsum(most) - most
+    return np.clip(total - before, 0.0, most)

@@ -1,0 +1,164 @@
+"""Support vector machines for regression."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import column_or_1d
+
+from representer.estimators.inputs import check_inputs, check_lengths, check_weights, to_kernel
+from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
+from representer.kernels import checks
+from representer.problem import BoxProblem
+from representer.solvers.choose import Plan
+
+
+class SVR(RegressorMixin, SupportVectorMachine):
+    r"""minimise over f in H and b:  1/2 ||f||^2 + sum_i C w_i max(0, |y_i - f(x_i) - b| - epsilon).
+
+    Parameters
+    ----------
+    C : float
+    epsilon : float
+        Errors up to this size cost nothing.
+    kernel, tol, max_iter, memory, threads, verbose
+        As for `SVC`.
+
+    Attributes
+    ----------
+    function_, support_, support_vectors_, kernel_, certificate_
+        As for `SVC`.
+    dual_coef_ : array of shape (1, n_support)
+    intercept_ : array of shape (1,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import SVR
+    >>> X = np.linspace(0.0, 6.0, 50)[:, None]
+    >>> bool(SVR(C=10.0, epsilon=0.05).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        kernel: Any = "rbf",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        memory: int | None = None,
+        threads: int | None = None,
+        verbose: int = 0,
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
+        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
+        checks.positive(self.C, "C")
+        if not isinstance(self.epsilon, Real) or not 0.0 <= float(self.epsilon) < np.inf:
+            raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
+        most = self.C * weights
+        problem = BoxProblem(kernel, X, y, -most, most, float(self.epsilon), threads=self.threads)
+        result = self._solve(problem)
+        return self._keep_one(X, kernel, result.coef, result.intercepts[0], result, plan)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) + b for each x in X."""
+        return self._values(X)
+
+
+class NuSVR(RegressorMixin, SupportVectorMachine):
+    r"""minimise over f in H, b, e >= 0:  1/2 ||f||^2 + C nu e sum_i w_i + sum_i C w_i max(0, |y_i - f(x_i) - b| - e).
+
+    The width e of the tube that costs nothing is found such that nu bounds the weight of the samples outside it from
+    above and that of the support vectors from below.
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1].
+    C : float
+    kernel, tol, max_iter, memory, threads, verbose
+        As for `SVC`.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        The width that was found.
+    function_, support_, support_vectors_, dual_coef_, intercept_, kernel_, certificate_
+        As for `SVR`.
+    """
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        memory: int | None = None,
+        threads: int | None = None,
+        verbose: int = 0,
+    ):
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
+        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight, copies=2)
+        check_nu(self.nu)
+        n, none = len(y), np.zeros(len(y))
+        most = checks.positive(self.C, "C") * weights
+        # each sample twice: pulled up (first group) and pulled down (second group)
+        problem = BoxProblem(
+            kernel,
+            X,
+            np.concatenate([y, y]),
+            np.concatenate([none, -most]),
+            np.concatenate([most, none]),
+            groups=np.repeat([0, 1], n),
+            threads=self.threads,
+            rows=np.tile(np.arange(n), 2),
+        )
+        share = filled(most, 0.5 * self.nu * most.sum())
+        result = self._solve(problem, np.concatenate([share, -share]))
+        up, down = result.intercepts
+        self.epsilon_ = float(max(0.5 * (up - down), 0.0))
+        return self._keep_one(X, kernel, result.coef[:n] + result.coef[n:], 0.5 * (up + down), result, plan)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) + b for each x in X."""
+        return self._values(X)
+
+
+def _regression(
+    self: Any, X: Any, y: Any, sample_weight: Any, copies: int = 1
+) -> tuple[Any, np.ndarray, np.ndarray, Any, Plan]:
+    """Inputs, targets, weights, kernel and plan of a regression, checked."""
+    X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+    y = column_or_1d(y, dtype=np.float64, warn=True)
+    checks.finite(y, "y")
+    check_lengths(X, y)
+    given = check_weights(sample_weight, X)
+    plan = self._plan(copies * len(y))
+    return X, y, np.ones(len(y)) if given is None else given, self._fitted_kernel(X, given), plan

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_classification
+from sklearn.exceptions import ConvergenceWarning
+
+from representer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
+from representer.estimators.support_vectors import filled
+from representer.kernels import RBF
+
+KERNEL = RBF(length_scale=float(np.sqrt(10.0)))
+ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600] / 16.0, y[:600]
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_weights_are_repetition(estimator):
+    rng = np.random.default_rng(0)
+    X, y = make_classification(80, 4, random_state=3)
+    weights = rng.integers(0, 4, 80)
+    estimator = estimator.set_params(tol=1e-9)
+    values = "decision_function" if hasattr(estimator, "decision_function") else "predict"
+    weighted = getattr(estimator.fit(X, y, sample_weight=weights), values)(X)
+    repeated = getattr(estimator.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)), values)(X)
+    assert weighted == pytest.approx(repeated, abs=1e-6)
+
+
+def test_stops_and_tells_what_was_reached():
+    X, y = make_classification(300, 5, flip_y=0.3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="violation of .* gap of"):
+        model = SVC(C=1e6, max_iter=20).fit(X, y)
+    assert not model.certificate_.converged
+    assert model.certificate_.gap > 0
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (SVC(C=0.0), "C is 0.0; it must be a positive number"),
+        (SVC(tol=-1.0), "tol is -1.0"),
+        (SVC(decision_function_shape="one"), "use 'ovr' or 'ovo'"),
+        (SVC(kernel="rbg"), "kernel is 'rbg'"),
+        (SVC(memory=10), "above the budget"),
+        (SVC(kernel="sigmoid"), "support vector machine"),
+        (NuSVC(nu=0.0), "nu is 0.0"),
+        (NuSVC(nu=1.0), "infeasible"),
+        (SVR(epsilon=-0.1), "epsilon is -0.1"),
+        (NuSVR(nu=2.0), "nu is 2.0"),
+        (OneClassSVM(nu="half"), "nu is 'half'"),
+    ],
+)
+def test_clear_errors(estimator, message):
+    X, y = make_classification(40, 4, weights=[0.8], random_state=0)
+    with pytest.raises((ValueError, MemoryError, TypeError), match=message):
+        estimator.fit(X, y)
+
+
+def test_plan_tells_the_memory(digits):
+    assert SVC().plan(*digits).bytes == 4 * 600**2
+    assert SVC().plan(np.zeros((10**5, 2)), np.arange(10**5) % 2).bytes < 4 * 10**8
+    assert "pair steps" in str(SVR().plan(digits[0]))
+
+
+def test_same_space_as_ridge(digits):
+    """All estimators keep Functions: those of one kernel can be combined."""
+    X, y = digits[0][:100], (digits[1][:100] > 4) * 2.0 - 1.0
+    svm, ridge = SVC(kernel=KERNEL).fit(X, y), KernelRidge(kernel=KERNEL).fit(X, y)
+    assert 0.0 < (svm.function_ - ridge.function_).norm() < svm.function_.norm() + ridge.function_.norm()
+
+
+def test_certificate_in_words():
+    X, y = make_classification(100, 4, random_state=0)
+    assert "violation" in str(SVC().fit(X, y).certificate_)
+    assert np.isinf(NuSVC(nu=0.2).fit(X, y).certificate_.error_bound).all()
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_progress_is_shown_when_asked_for(estimator, capsys):
+    X, y = make_classification(200, 4, random_state=0)
+    assert estimator.set_params(verbose=0).fit(X, y).certificate_.converged
+    assert capsys.readouterr() == ("", "")
+    estimator.set_params(verbose=1).fit(X, y)
+    assert "pair steps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("total", [0.0, 0.5, 2.0, 3.5, 6.0])
+def test_filled_sums_up(total):
+    most = np.array([1.0, 0.0, 2.0, 3.0])
+    found = filled(most, total)
+    assert found.sum() == pytest.approx(total)
+    assert np.all((found >= 0.0) & (found <= most))
