@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris, make_classification
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import SVC, SVCPath
-from representer.kernels import RBF, Normalized, Spectrum
+from representer.kernels import RBF, Kernel, Laplacian, Matern, Normalized, Periodic, RationalQuadratic, Spectrum
 
 
 @parametrize_with_checks([SVCPath(cv=3)])
@@ -55,3 +56,32 @@ def test_clear_errors(path, message):
     X, y = load_iris(return_X_y=True)
     with pytest.raises((ValueError, MemoryError), match=message):
         path.fit(X, y)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_distances_are_shared(make, monkeypatch):
+    """Scores are those of one kernel at a time; kernels of another distance are not mistaken for others."""
+    X, y = make_classification(120, 4, flip_y=0.2, random_state=0)
+    X = make(X + 100.0)
+    kernels = [RBF(0.5), RBF(2.0), Matern(1.0, nu=1.5), RationalQuadratic(3.0), RBF([1.0, 2.0, 1.0, 1.0])]
+    kernels += [Laplacian(2.0), *([] if sparse.issparse(X) else [Periodic(1.0, period=3.0)])]
+    C, blocks, block = [0.1, 10.0], [], Kernel.block
+
+    def counted(self, *inputs, **options):
+        if "out" in options:  # a matrix of all samples
+            blocks.append(type(self).__name__)
+        return block(self, *inputs, **options)
+
+    apart = [SVCPath(C, kernels=[kernel], cv=3, tol=1e-6).fit(X, y).scores_[0] for kernel in kernels]
+    monkeypatch.setattr(Kernel, "block", counted)
+    together = SVCPath(C, kernels=kernels, cv=3, tol=1e-6).fit(X, y)
+    assert together.scores_ == pytest.approx(np.stack(apart))
+    assert blocks[0] == "SquaredDistance"
+    assert "Matern" not in blocks
+    assert "Laplacian" in blocks
+
+
+def test_distances_are_not_kept_beyond_the_memory():
+    X, y = make_classification(100, 4, random_state=0)
+    path = SVCPath([1.0], kernels=[RBF(1.0), RBF(2.0)], cv=3)
+    assert np.array_equal(path.fit(X, y).scores_, path.set_params(memory=50_000).fit(X, y).scores_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +19,7 @@ from representer.estimators.svm import SVC
 from representer.gram import machine_memory
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
+from representer.kernels.stationary import SquaredDistance, Stationary
 from representer.problem import BoxProblem
 from representer.solvers import working_set
 
@@ -27,7 +29,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
 
     The result is that of a grid search (for kernels with given length scales; others are fitted to all samples once),
     but each kernel matrix is computed once for all folds, values of C and pairs of classes: rows are sorted by class
-    and fold, so that a fold is a mask of a few slices. Each C starts from the solution for the one before.
+    and fold, so that a fold is a mask of a few slices. Each C starts from the solution for the one before. Kernels that
+    differ in their length scale share the distances.
 
     Parameters
     ----------
@@ -40,7 +43,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
     tol, threads
         As for `SVC`.
     memory : int, optional
-        Bytes that a kernel matrix of n^2 floats may take; the machine's memory when not given.
+        Bytes that a kernel matrix of n^2 floats may take, and the distances beside it if they fit; the machine's memory
+        when not given.
 
     Attributes
     ----------
@@ -102,7 +106,12 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         self.classes_, codes = check_labels(self, X, y)
         self._announce(len(codes))
         folds = self._folds(codes)
-        self.scores_ = np.stack([self._scores(kernel.fitted_to(X), X, codes, folds) for kernel in kernels])
+        order = np.lexsort((folds, codes))
+        fitted = [kernel.fitted_to(X) for kernel in kernels]
+        distances = self._distances(fitted, X, order)
+        self.scores_ = np.stack(
+            [self._scores(self._whole(k, X, order), distances, codes[order], folds[order]) for k in fitted]
+        )
         best = np.unravel_index(self.scores_.mean(axis=2).argmax(), self.scores_.shape[:2])
         self.best_score_ = float(self.scores_.mean(axis=2)[best])
         self.best_params_ = {"C": float(self.C_[best[1]]), "kernel": kernels[best[0]]}
@@ -123,13 +132,16 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             checks.whole(self.threads, "threads")
         return kernels, np.sort([checks.positive(value, "C") for value in C.tolist()])
 
+    @property
+    def _budget(self) -> int:
+        return machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
+
     def _announce(self, n: int) -> None:
-        budget = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
-        if 4 * n * n > budget:
+        if 4 * n * n > self._budget:
             raise MemoryError(
                 f"A kernel matrix of {n} rows takes {4 * n * n / 1e9:.3g} GB, above the budget of "
-                f"{budget / 1e9:.3g} GB; use fewer rows, a larger memory=, or GridSearchCV with SVC, which stores "
-                "less and takes longer."
+                f"{self._budget / 1e9:.3g} GB; use fewer rows, a larger memory=, or GridSearchCV with SVC, which "
+                "stores less and takes longer."
             )
 
     def _folds(self, y: np.ndarray) -> np.ndarray:
@@ -142,13 +154,37 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             raise ValueError(f"cv={self.cv!r} does not hold out each sample exactly once; use folds such as cv=5.")
         return folds
 
-    def _scores(self, kernel: Kernel, X: Any, codes: np.ndarray, folds: np.ndarray) -> np.ndarray:
-        """Accuracies of one kernel: shape (n_C, n_folds)."""
-        order = np.lexsort((folds, codes))
-        codes, folds = codes[order], folds[order]
+    def _whole(self, kernel: Kernel, X: Any, order: np.ndarray) -> BoxProblem:
+        """All samples in this order, without targets and bounds."""
         empty = np.empty(len(order))
-        whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
-        K = working_set.matrix_of(whole)
+        return BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
+
+    def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray) -> np.ndarray | None:
+        """Squared distances of all pairs, if several kernels depend on nothing else and there is memory for them."""
+        if sum(map(_of_distance, kernels)) < 2 or 8 * len(order) ** 2 > self._budget:
+            return None
+        return working_set.matrix_of(self._whole(SquaredDistance(1.0), X, order))
+
+    def _matrix(self, problem: BoxProblem, distances: np.ndarray | None) -> np.ndarray:
+        """The float32 kernel matrix of all samples, from shared distances where they decide."""
+        kernel: Any = problem.kernel
+        if distances is None or not _of_distance(kernel):
+            return working_set.matrix_of(problem)
+        K = np.empty_like(distances)
+
+        def visit(run: list[_tiles.Tile]) -> None:
+            for rows, _ in run:
+                kernel.phi(np.multiply(distances[rows], kernel.length_scale**-2.0, out=K[rows]))
+
+        for _ in _tiles.walk([(rows, rows) for rows in _tiles.split(len(K), 64)], visit, threads=self.threads):
+            pass
+        return K
+
+    def _scores(
+        self, whole: BoxProblem, distances: np.ndarray | None, codes: np.ndarray, folds: np.ndarray
+    ) -> np.ndarray:
+        """Accuracies of one kernel: shape (n_C, n_folds)."""
+        K = self._matrix(whole, distances)
         pairs = list(combinations(range(len(self.classes_)), 2))
         tasks = [(fold, pair) for fold in range(folds.max() + 1) for pair in pairs]
 
@@ -156,8 +192,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             fold, (a, b) = task
             rows = np.flatnonzero(((codes == a) | (codes == b)) & (folds != fold))
             test = np.flatnonzero(folds == fold)
-            problem = BoxProblem(kernel, X, empty, empty, empty, threads=1, rows=order[rows], matrix=K, columns=rows)
-            problem.fast, problem.exact, problem.rounding = whole.fast, whole.exact, whole.rounding
+            problem = replace(whole, threads=1, rows=np.asarray(whole.rows)[rows], matrix=K, columns=rows)
+            problem.fast, problem.exact = whole.fast, whole.exact
             return self._path(problem, codes[rows] == a, K[np.ix_(test, rows)])
 
         threads = self.threads or _tiles.default_threads()
@@ -195,3 +231,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         """Classes by the best estimator."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
+
+
+def _of_distance(kernel: Kernel) -> bool:
+    return isinstance(kernel, Stationary) and kernel.of_distance

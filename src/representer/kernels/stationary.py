@@ -45,6 +45,12 @@ class Stationary(OfOneNumber):
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
 
+    @property
+    def of_distance(self) -> bool:
+        """Whether |x - y| is all that decides: one length scale, and no other distance than the Euclidean one."""
+        own = type(self).prepare is Stationary.prepare and type(self).fill is Stationary.fill
+        return own and np.ndim(self.length_scale) == 0
+
     def _slopes(self, A: Any, B: Any, W: np.ndarray) -> tuple[np.ndarray, Gradients, float]:
         """G = W phi'(s), the gradients of phi's own parameters, and sum_ij G_ij s_ij."""
         s = np.empty((len(A), len(B)), A.dtype)
@@ -66,6 +72,21 @@ class Stationary(OfOneNumber):
         G = self._slopes(A, B, W)[0]
         scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
         return 2.0 * (A.weigh(G.sum(axis=1)) - B.combine(G)) / scale
+
+
+class SquaredDistance(Stationary):
+    r"""|x - y|^2 / length_scale^2, which is no kernel, but what stationary kernels are functions of."""
+
+    definite = False
+
+    def __init__(self, length_scale: Any = None):
+        self.length_scale = length_scale
+
+    def phi(self, s: np.ndarray) -> None:
+        """Nothing."""
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        return np.zeros(len(A), A.dtype)
 
 
 def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:

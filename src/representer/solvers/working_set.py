@@ -406,8 +406,8 @@ def _use_float64(problem: BoxProblem, state: _State) -> None:
 def matrix_of(problem: BoxProblem) -> np.ndarray:
     """The float32 kernel matrix of all inputs: from float32 inputs unless they are too coarse."""
     inputs = problem.exact if _is_coarse(problem) else problem.fast
-    block = problem.kernel.block(problem.at(inputs, np.arange(problem.n)), threads=problem.threads)
-    return block.astype(np.float32, copy=False)
+    K = np.empty((problem.n, problem.n), np.float32)
+    return problem.kernel.block(problem.at(inputs, np.arange(problem.n)), threads=problem.threads, out=K)
 
 
 def _is_coarse(problem: BoxProblem) -> bool:
