@@ -568,3 +568,14 @@ def test_bad_weights_of_a_mean(weights, message):
 def test_mean_embedding_needs_a_kernel():
     with pytest.raises(TypeError, match="not a kernel"):
         mean_embedding("rbf", np.eye(3))
+
+
+def test_with_coef_shares_its_inputs(rng):
+    X, grid = rng.normal(size=(9, 2)), rng.normal(size=(5, 2))
+    f = Function(2.0 * RBF(1.5), X, rng.normal(size=9))
+    coef, constant = rng.normal(size=(9, 3)), rng.normal(size=3)
+    other = f.with_coef(coef, constant)
+    assert other._prepared is f._prepared
+    assert np.array_equal(other(grid), Function(f.kernel, X, coef, constant)(grid))
+    with pytest.raises(ValueError, match="coef has shape"):
+        f.with_coef(np.ones(8))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from importlib import import_module
 from numbers import Real
 from typing import Any
@@ -50,10 +51,20 @@ class Function:
                 f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
             )
         self.kernel, self.X = clone(kernel), X
+        self._set(coef, constant)
+        self._prepared = kernel.prepare(X)
+
+    def with_coef(self, coef: Any, constant: Any = 0.0) -> Function:
+        """sum_i coef_i k(x_i, .) + constant on the same inputs, which are not prepared once more."""
+        other = copy(self)
+        other._set(coef, constant)
+        return other
+
+    def _set(self, coef: Any, constant: Any) -> None:
         self.coef = np.asarray(coef)
         if self.coef.dtype.kind not in "biuf":
             raise TypeError(f"coef holds {self.coef.dtype}; it needs one number per input in X.")
-        n = checks.number_of(X)
+        n = checks.number_of(self.X)
         if self.coef.ndim not in (1, 2) or self.coef.shape[0] != n:
             raise ValueError(
                 f"coef has shape {self.coef.shape}, but X has {n} inputs; "
@@ -67,7 +78,6 @@ class Function:
                 f"constant has shape {np.shape(self.constant)}, but there are {self.coef.shape[1:] or 1} outputs; "
                 "give one per output."
             )
-        self._prepared = kernel.prepare(X)
 
     def __repr__(self) -> str:
         outputs = "" if self.coef.ndim == 1 else f", {self.coef.shape[1]} outputs"
@@ -132,11 +142,11 @@ class Function:
 
     def __add__(self, other: Any) -> Function:
         if isinstance(other, Real):
-            return Function(self.kernel, self.X, self.coef, self.constant + float(other))
+            return self.with_coef(self.coef, self.constant + float(other))
         self._same_space(other)
         constant = self.constant + other.constant
         if other.X is self.X:
-            return Function(self.kernel, self.X, self.coef + other.coef, constant)
+            return self.with_coef(self.coef + other.coef, constant)
         self._combinable()
         return Function(self.kernel, concatenate(self.X, other.X), np.concatenate([self.coef, other.coef]), constant)
 
@@ -145,7 +155,7 @@ class Function:
     def __mul__(self, factor: Any) -> Function:
         if not isinstance(factor, Real):
             return NotImplemented
-        return Function(self.kernel, self.X, self.coef * float(factor), self.constant * float(factor))
+        return self.with_coef(self.coef * float(factor), self.constant * float(factor))
 
     __rmul__ = __mul__
 
@@ -165,9 +175,7 @@ class Function:
         """One of several outputs, as a Function of its own."""
         if self.coef.ndim == 1:
             raise TypeError("This function has a single output, so there is none to pick.")
-        return Function(
-            self.kernel, self.X, self.coef[:, output], np.broadcast_to(self.constant, self.coef.shape[1:])[output]
-        )
+        return self.with_coef(self.coef[:, output], np.broadcast_to(self.constant, self.coef.shape[1:])[output])
 
 
 def mean_embedding(kernel: Kernel, X: Any, weights: Any = None) -> Function:

@@ -171,8 +171,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         share = problem.root.ravel() ** 2 / (problem.root**2).sum() * self.center
         roots = np.sqrt(pairs.values)
         self.mean_ = Function(problem.kernel, X, share)
-        self.eigenfunctions_ = Function(
-            problem.kernel, X, problem.root * pairs.vectors / roots, -(share @ pairs.images) / roots
+        self.eigenfunctions_ = self.mean_.with_coef(
+            problem.root * pairs.vectors / roots, -(share @ pairs.images) / roots
         )
         return X, pairs
 
@@ -249,7 +249,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _with_scores(self, scores: np.ndarray) -> Function:
         coef = self.mean_.coef[:, None] + self.eigenfunctions_.coef @ scores.astype(np.float64).T
-        return Function(self.kernel_, self.X_fit_, coef)
+        return self.mean_.with_coef(coef)
 
 
 def _as_inputs(scores: np.ndarray, X: Any) -> np.ndarray:
