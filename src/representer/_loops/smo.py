@@ -14,7 +14,7 @@ import numpy as np
 from representer._loops.extremes import greatest, least
 from representer._loops.jit import loop
 
-SPAN = 512  # coefficients whose extreme is found together: only the winning span is searched for the index
+SPAN = 256  # coefficients whose extreme is found together: only the winning span is searched for the index
 SMALL = np.float32(1e-12)  # least curvature of a step, for points that coincide
 ZERO = np.float32(0.0)
 

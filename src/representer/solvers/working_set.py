@@ -26,8 +26,8 @@ EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may always take."""
 COARSE = 1e-5
 """Error of float32 kernel values, relative to the diagonal, above which even steps need float64 inputs."""
-LEAN_FROM = 2048
-"""Size of a working set from which steps wait for the memory, and g is float32 for most of them."""
+LEAN_FROM = 512
+"""Size of a working set from which steps take longer than all else, and g is float32 for most of them."""
 LEAN = 1e-4
 """Where steps lead to, relative to the rates, below which they need g in float64."""
 AT_ONCE = 50_000
@@ -415,9 +415,9 @@ def _is_coarse(problem: BoxProblem) -> bool:
 
 
 def _rounding(problem: BoxProblem) -> float:
-    """The greatest error of float32 kernel values over some 65,000 pairs."""
+    """The greatest error of float32 kernel values over some 16,000 pairs."""
     if problem.rounding is None:
-        index = np.arange(0, problem.n, 1 + problem.n // 256)
+        index = np.arange(0, problem.n, 1 + problem.n // 128)
         fast, exact = (problem.kernel.block(problem.at(inputs, index)) for inputs in (problem.fast, problem.exact))
         problem.rounding = float(np.abs(fast - exact).max())
     return problem.rounding
