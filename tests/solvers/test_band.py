@@ -18,6 +18,7 @@ def small_tiles(monkeypatch):
     """So that small matrices have several."""
     monkeypatch.setattr(band, "GROUP", 2 * WIDTH)
     monkeypatch.setattr(band, "COLUMNS", 48)
+    monkeypatch.setattr(band, "NARROW", 24)
 
 
 def matrices(n, rng):

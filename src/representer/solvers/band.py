@@ -18,7 +18,9 @@ WIDTH = 32
 GROUP = 192
 """Reflections that are applied together, some panels of WIDTH columns."""
 COLUMNS = 256
-"""Columns of Q' that a thread takes at a time."""
+"""Columns of Q that a thread finds at a time."""
+NARROW = 48
+"""Columns of Q' that a thread takes at a time, so few that the last rows of L^(-1) Q' stay in the first-level cache."""
 
 Reflections = tuple[np.ndarray, np.ndarray]
 """V and T of a product I - V T V' of reflections that change the last len(V) rows."""
@@ -70,17 +72,21 @@ class BandReduction:
             for i, alpha in enumerate(alphas):
                 factor = self._factor(alpha)
                 solutions[:, i] = cho_solve_banded((factor, False), inside)
+                np.reciprocal(factor[-1], out=factor[-1])
                 for r in range(4):  # as `banded.column_norms` wants it
                     rows[i, r:n:4, r : r + WIDTH + 1] = factor.T[r::4]
         diagonal = np.empty((len(alphas), n))
 
         def visit(run: list[slice]) -> None:
+            Q, norms = np.zeros((len(self.Q), NARROW)), np.empty(NARROW)
             for part in run:
-                Q = np.ascontiguousarray(self.Q[:, part])
+                size = part.stop - part.start
+                Q[:, :size] = self.Q[:, part]
                 for L, out in zip(rows, diagonal, strict=True):
-                    banded.column_norms(L, Q, out[part])
+                    banded.column_norms(L, Q, norms)
+                    out[part] = norms[:size]
 
-        _walk(_tiles.split(n, COLUMNS), visit, self.problem.threads)
+        _walk(_tiles.split(n, NARROW), visit, self.problem.threads)
         return diagonal.T, self._outside(solutions.reshape(n, -1)).reshape(solutions.shape)
 
     def _factor(self, alpha: float) -> np.ndarray:
@@ -117,7 +123,7 @@ def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, list[
     """
     n = len(A)
     B, reflections = np.zeros((WIDTH + 1, n), order="F"), []
-    blocks = [A[rows, rows.start :].copy() for rows in _tiles.split(n, GROUP)]
+    blocks = [A[rows, rows.start :] for rows in _tiles.split(n, GROUP)]
     while blocks:
         changes, scales = _eliminate_group(blocks, B[:, -blocks[0].shape[1] :], threads)
         V = changes.reshape(len(changes), -1, 2, WIDTH)[WIDTH:, :, 0].reshape(-1, GROUP)
@@ -182,7 +188,7 @@ def _product(blocks: list[np.ndarray], changes: np.ndarray, V: np.ndarray, threa
             size, start = len(block), len(V) - block.shape[1]
             rows = slice(start, start + size)
             Y[:, start:] += U[:, rows] @ block
-            Y[:, rows] += U[:, rows.stop :] @ block[:, size:].T - coefs @ changes[rows].T
+            Y[:, rows] += (block[:, size:] @ V[rows.stop :]).T - coefs @ changes[rows].T
         return Y
 
     total = np.zeros(U.shape)
@@ -211,8 +217,8 @@ def orthogonal(reflections: list[Reflections], n: int, threads: int | None = Non
         for part in run:
             for V, T in reversed(reflections):
                 first = n - len(V)
-                if first < part.stop:  # else these columns of Q are still unit vectors that V does not reach
-                    Q[part, first:] -= ((Q[part, first:] @ V) @ T.T) @ V.T
+                rows = slice(max(first, part.start), part.stop)  # others are still unit vectors that V does not reach
+                Q[rows, first:] -= ((Q[rows, first:] @ V) @ T.T) @ V.T
 
     _walk(_tiles.split(n, COLUMNS)[::-1], visit, threads)
     return Q
