@@ -15,7 +15,7 @@ from representer.solvers.spectral import Decomposition, Path, leave_out, weighte
 
 WIDTH = 32
 """Diagonals of B below the main one. More make the reduction faster, and each alpha slower."""
-GROUP = 192
+GROUP = 128
 """Reflections that are applied together, some panels of WIDTH columns."""
 COLUMNS = 256
 """Columns of Q that a thread finds at a time."""
@@ -119,7 +119,7 @@ def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, list[
 
     A panel of columns is eliminated by the reflections of its QR decomposition, together I - V T V'. They change what
     is right of it by A -= V W' + W V', W = Y - V T'V'Y / 2, Y = A V T. The changes of a group of panels are made
-    together; until then they are subtracted from what is read, a panel or the product A V.
+    together; until then they are subtracted from what is read, a panel or the product A V. A is overwritten.
     """
     n = len(A)
     B, reflections = np.zeros((WIDTH + 1, n), order="F"), []
@@ -141,7 +141,8 @@ def _eliminate_group(blocks: list[np.ndarray], B: np.ndarray, threads: int | Non
         stop, known = min(start + WIDTH, n), changes[start:, : 2 * start]
         panel = blocks[0][start:stop, start:].T - known @ _swapped(known[: stop - start]).T
         if stop < n:
-            V, scales[start:stop], panel[WIDTH:] = _eliminate(panel[WIDTH:])
+            V, scales[start:stop], R = _eliminate(panel[WIDTH:])
+            panel = np.vstack([panel[:WIDTH], R])
         for d in range(min(WIDTH + 1, len(panel))):
             entries = panel.diagonal(-d)
             B[WIDTH - d, start + d : start + d + len(entries)] = entries
@@ -149,7 +150,7 @@ def _eliminate_group(blocks: list[np.ndarray], B: np.ndarray, threads: int | Non
             T = _triangle(V, scales[start:stop])
             Y = _product(blocks, known[WIDTH:], V, threads) @ T
             W = Y - V @ (0.5 * T.T @ (V.T @ Y))
-            changes[stop:, 2 * start : 2 * stop] = np.hstack([V, W])
+            changes[stop:, 2 * start : start + stop], changes[stop:, start + stop : 2 * stop] = V, W
     return changes, scales
 
 
@@ -159,14 +160,15 @@ def _swapped(changes: np.ndarray) -> np.ndarray:
 
 
 def _eliminate(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """V, s and R of panel = H_1 ... H_b R; a column that needs no reflection has v = 0."""
-    (packed, s), R = qr(panel, mode="raw", check_finite=False)
-    V, scales, upper = np.zeros(panel.shape), np.zeros(panel.shape[1]), np.zeros(panel.shape)
-    V[:, : len(s)] = np.tril(packed[:, : len(s)], -1)
-    np.fill_diagonal(V, 1.0)
-    scales[: len(s)], upper[: len(R)] = s, R
+    """V, s and the rows of R that are not zero of panel = H_1 ... H_b R; a column that needs no reflection has v = 0."""
+    (V, s), R = qr(panel, mode="raw", check_finite=False)
+    scales = np.zeros(panel.shape[1])
+    scales[: len(s)] = s
+    top = V[: V.shape[1]]
+    top[:] = np.tril(top, -1)
+    np.fill_diagonal(top, 1.0)
     V[:, scales == 0] = 0.0
-    return V, scales, upper
+    return V, scales, R
 
 
 def _triangle(V: np.ndarray, scales: np.ndarray) -> np.ndarray:
@@ -178,9 +180,8 @@ def _triangle(V: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 def _product(blocks: list[np.ndarray], changes: np.ndarray, V: np.ndarray, threads: int | None) -> np.ndarray:
     """A V, A the last rows and columns of what the blocks hold, after the changes."""
-    U = np.ascontiguousarray(V.T)
+    U, skip = V.T, blocks[0].shape[1] - len(V)
     coefs = _swapped(U @ changes)
-    skip = blocks[0].shape[1] - len(V)
 
     def visit(run: list[np.ndarray]) -> np.ndarray:
         Y = np.zeros(U.shape)
