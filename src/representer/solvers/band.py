@@ -160,7 +160,7 @@ def _swapped(changes: np.ndarray) -> np.ndarray:
 
 
 def _eliminate(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """V, s and the rows of R that are not zero of panel = H_1 ... H_b R; a column that needs no reflection has v = 0."""
+    """V, s and the first rows of R, panel = H_1 ... H_b R; a column that needs no reflection has v = 0."""
     (V, s), R = qr(panel, mode="raw", check_finite=False)
     scales = np.zeros(panel.shape[1])
     scales[: len(s)] = s
