@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import cpu_count
@@ -23,6 +23,7 @@ TILE_BYTES = 2**19
 RUNS = 16
 
 Tile = tuple[slice, slice]
+Part = TypeVar("Part")
 
 
 def default_threads() -> int:
@@ -54,7 +55,7 @@ def pairs(n_rows: int, n_columns: int, shape: tuple[int, int], symmetric: bool) 
 
 
 def walk(
-    tiles: list[Tile], visit: Callable[[list[Tile]], Any], *, threads: int | None = None, runs: int = RUNS
+    tiles: list[Part], visit: Callable[[list[Part]], Any], *, threads: int | None = None, runs: int = RUNS
 ) -> Iterator[Any]:
     """visit(run) for each run of tiles, on several threads; the results come in the order of the runs."""
     runs = min(runs, len(tiles))

@@ -16,9 +16,9 @@ SIZES = pytest.mark.parametrize("n", [1, 2, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WID
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """So that small matrices have several."""
-    monkeypatch.setattr(band, "TILE", 40)
-    monkeypatch.setattr(band, "GROUP", 64)
+    monkeypatch.setattr(band, "GROUP", 2 * WIDTH)
     monkeypatch.setattr(band, "COLUMNS", 48)
+    monkeypatch.setattr(band, "NARROW", 24)
 
 
 def matrices(n, rng):
@@ -47,10 +47,9 @@ def dense(B):
 def test_reduction_is_orthogonal_and_banded(n, threads, rng):
     """Q'Q = I and Q B Q' = A to rounding, with as many diagonals as stated, for any symmetric matrix."""
     for name, A in matrices(n, rng):
-        V = np.tril(A) + np.triu(np.full((n, n), 7.0), 1) * (np.arange(n)[:, None] // 40 != np.arange(n) // 40)
-        V = np.where(V == 0, A, V)  # of the upper triangle only tiles on the diagonal are read
-        B, scales = reduce(V, threads)
-        Q = orthogonal(V, scales, threads)
+        block = np.arange(n) // (2 * WIDTH)  # of the lower triangle only blocks on the diagonal are read
+        B, reflections = reduce(np.where(block[:, None] > block, np.nan, A), threads)
+        Q = orthogonal(reflections, n, threads)
         assert B.shape == (WIDTH + 1, n), name
         assert len(Q) % 4 == 0, name
         assert not np.any(Q[n:]), name

@@ -1,60 +1,102 @@
-"""Substitution with a banded triangular factor, four rows at a time so that what is loaded is used four times."""
+"""Substitution with a banded triangular factor, four rows and twelve columns at a time, as the registers hold them."""
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 from representer._loops.jit import loop
+
+ROWS, VECTORS, LANES = 4, 3, 4
+"""Sums of a step: rows, vectors in a row and numbers in a vector. Twelve vectors keep two units of additions busy."""
+STEP = VECTORS * LANES
+
+
+def _elimination():
+    """Code for a step on four rows and the columns from c on, as compilers do not keep its sums in registers.
+
+    X_b <- L_b^(-1) (Q - L X), L_b the last square of L, X the b rows before; out += the squares of the new rows.
+    """
+    vector, lane, fused = ir.VectorType(ir.DoubleType(), LANES), ir.IntType(32), ("contract",)
+
+    @intrinsic
+    def step(typing_context, L, Q, X, out, b, c):
+        def code(context, builder, signature, arguments):
+            *arrays, b, c = arguments
+            arrays = [context.make_array(t)(context, builder, a) for t, a in zip(signature.args, arrays, strict=False)]
+            L, Q, X, out = (array.data for array in arrays)
+            width, columns = (cgutils.unpack_tuple(builder, array.shape)[1] for array in arrays[:2])
+
+            def vectors(array, row):
+                """Addresses of the vectors from column c on."""
+                first = builder.gep(array, [builder.add(builder.mul(row, columns), c)])
+                first = builder.bitcast(first, vector.as_pointer())
+                return [builder.gep(first, [c.type(v)]) for v in range(VECTORS)]
+
+            def load(addresses):
+                return [builder.load(address, align=8) for address in addresses]
+
+            def store(values, addresses):
+                for value, address in zip(values, addresses, strict=True):
+                    builder.store(value, address, align=8)
+
+            def entry(i, s):
+                """L_is as a vector."""
+                number = builder.load(builder.gep(L, [builder.add(builder.mul(c.type(i), width), s)]))
+                first = builder.insert_element(vector(ir.Undefined), number, lane(0))
+                return builder.shuffle_vector(first, first, ir.VectorType(lane, LANES)(None))
+
+            def add_product(add, sums, factors, others):
+                products = [builder.fmul(f, x, flags=fused) for f, x in zip(factors, others, strict=True)]
+                return [add(a, p, flags=fused) for a, p in zip(sums, products, strict=True)]
+
+            rest = [[cgutils.alloca_once_value(builder, x) for x in load(vectors(Q, c.type(i)))] for i in range(ROWS)]
+            with cgutils.for_range(builder, b) as each:
+                known = load(vectors(X, each.index))
+                for i, sums in enumerate(rest):
+                    factors = [entry(i, each.index)] * VECTORS
+                    store(add_product(builder.fsub, load(sums), factors, known), sums)
+            places = [builder.add(b, c.type(i)) for i in range(ROWS)]
+            found: list[list[ir.Value]] = []
+            total = load(vectors(out, c.type(0)))
+            for i, sums in enumerate(rest):
+                x = load(sums)
+                for place, known in zip(places, found, strict=False):
+                    x = add_product(builder.fsub, x, [entry(i, place)] * VECTORS, known)
+                found.append([builder.fmul(entry(i, places[i]), v) for v in x])
+                total = add_product(builder.fadd, total, found[i], found[i])
+                store(found[i], vectors(X, places[i]))
+            store(total, vectors(out, c.type(0)))
+            return context.get_dummy_value()
+
+        if all(array.layout == "C" for array in (L, Q, X, out)):
+            return types.void(L, Q, X, out, b, c), code
+        return None
+
+    return step
+
+
+_step = _elimination()
 
 
 @loop
 def column_norms(L, Q, out):
-    """out_c <- |(L^(-1) Q)_c|^2 for a banded lower triangular L of b + 1 diagonals; of L^(-1) Q only b rows are kept.
+    """out_c <- |(L^(-1) Q)_c|^2 for a banded lower triangular L of b + 1 diagonals; L^(-1) Q is not stored.
 
     Rows of L come in groups of four that share their columns: L[i, s] is the entry of row i in column
-    4 (i // 4) - b + s, zero where that is left of the band. The number of rows and b are multiples of four.
+    4 (i // 4) - b + s, zero where that is left of the band; the diagonal is inverted. The number of rows and b are
+    multiples of four, the number of columns is one of twelve, and all arrays are contiguous.
     """
-    n, b = L.shape[0], L.shape[1] - 4
-    window, rest = np.zeros((2 * b, Q.shape[1])), np.empty((4, Q.shape[1]))
+    n, b = L.shape[0], L.shape[1] - ROWS
+    if n % ROWS or b % ROWS or Q.shape[1] % STEP or Q.shape != (n, len(out)):
+        raise ValueError("the last step would not fit the arrays")
+    X = np.zeros((4 * b, Q.shape[1]))
     out[:] = 0.0
-    at = b
-    for i in range(0, n, 4):
-        rest[:] = Q[i : i + 4]
-        for s in range(0, b, 4):
-            _subtract(L[i : i + 4, s : s + 4], window[at - b + s : at - b + s + 4], rest)
-        _substitute(L[i : i + 4, b:], rest, window[at : at + 4], out)
-        at += 4
-        if at == 2 * b:
-            window[:b] = window[b:]
-            at = b
-
-
-@loop
-def _subtract(L, known, rest):
-    """rest -= L known, L of shape (4, 4)."""
-    k0, k1, k2, k3 = known[0], known[1], known[2], known[3]
-    r0, r1, r2, r3 = rest[0], rest[1], rest[2], rest[3]
-    l00, l01, l02, l03 = L[0, 0], L[0, 1], L[0, 2], L[0, 3]
-    l10, l11, l12, l13 = L[1, 0], L[1, 1], L[1, 2], L[1, 3]
-    l20, l21, l22, l23 = L[2, 0], L[2, 1], L[2, 2], L[2, 3]
-    l30, l31, l32, l33 = L[3, 0], L[3, 1], L[3, 2], L[3, 3]
-    for c in range(len(r0)):
-        a, b, d, e = k0[c], k1[c], k2[c], k3[c]
-        r0[c] = r0[c] - l00 * a - l01 * b - l02 * d - l03 * e
-        r1[c] = r1[c] - l10 * a - l11 * b - l12 * d - l13 * e
-        r2[c] = r2[c] - l20 * a - l21 * b - l22 * d - l23 * e
-        r3[c] = r3[c] - l30 * a - l31 * b - l32 * d - l33 * e
-
-
-@loop
-def _substitute(L, rest, found, out):
-    """found <- L^(-1) rest, L lower triangular of shape (4, 4); out += the squares of its rows."""
-    r0, r1, r2, r3 = rest[0], rest[1], rest[2], rest[3]
-    f0, f1, f2, f3 = found[0], found[1], found[2], found[3]
-    d0, d1, d2, d3 = 1.0 / L[0, 0], 1.0 / L[1, 1], 1.0 / L[2, 2], 1.0 / L[3, 3]
-    l10, l20, l21, l30, l31, l32 = L[1, 0], L[2, 0], L[2, 1], L[3, 0], L[3, 1], L[3, 2]
-    for c in range(len(r0)):
-        a = r0[c] * d0
-        b = (r1[c] - l10 * a) * d1
-        d = (r2[c] - l20 * a - l21 * b) * d2
-        e = (r3[c] - l30 * a - l31 * b - l32 * d) * d3
-        f0[c], f1[c], f2[c], f3[c] = a, b, d, e
-        out[c] += a * a + b * b + d * d + e * e
+    at = 0
+    for i in range(0, n, ROWS):
+        for c in range(0, Q.shape[1], STEP):
+            _step(L[i:], Q[i:], X[at:], out, b, c)
+        at += ROWS
+        if at + b == len(X):
+            X[:b] = X[at:]
+            at = 0

@@ -15,12 +15,15 @@ from representer.solvers.spectral import Decomposition, Path, leave_out, weighte
 
 WIDTH = 32
 """Diagonals of B below the main one. More make the reduction faster, and each alpha slower."""
-TILE = 256
-"""Rows and columns of the tiles of A that are changed and multiplied while they are in the cache."""
 GROUP = 128
-"""Reflections that are applied together."""
+"""Reflections that are applied together, some panels of WIDTH columns."""
 COLUMNS = 256
-"""Columns of Q' that a thread takes at a time."""
+"""Columns of Q that a thread finds at a time."""
+NARROW = 48
+"""Columns of Q' that a thread takes at a time, so few that the last rows of L^(-1) Q' stay in the first-level cache."""
+
+Reflections = tuple[np.ndarray, np.ndarray]
+"""V and T of a product I - V T V' of reflections that change the last len(V) rows."""
 
 
 class BandReduction:
@@ -43,9 +46,10 @@ class BandReduction:
         if not smallest > len(A) * np.finfo(np.float64).eps * np.linalg.norm(A):
             raise np.linalg.LinAlgError("alpha is zero to rounding")
         with _tiles.one_blas_thread():
-            self.B, scales = reduce(A, problem.threads)
-            self.Q = orthogonal(A, scales, problem.threads)
-        self.inside = self.Q[: len(A)] @ problem.right_sides
+            self.B, reflections = reduce(A, problem.threads)
+            del A
+            self.Q = orthogonal(reflections, problem.n, problem.threads)
+        self.inside = self.Q[: problem.n] @ problem.right_sides
         self.seconds = perf_counter() - started
 
     def solve(self, alpha: np.ndarray) -> np.ndarray:
@@ -68,17 +72,21 @@ class BandReduction:
             for i, alpha in enumerate(alphas):
                 factor = self._factor(alpha)
                 solutions[:, i] = cho_solve_banded((factor, False), inside)
+                np.reciprocal(factor[-1], out=factor[-1])
                 for r in range(4):  # as `banded.column_norms` wants it
                     rows[i, r:n:4, r : r + WIDTH + 1] = factor.T[r::4]
         diagonal = np.empty((len(alphas), n))
 
-        def visit(run: list[_tiles.Tile]) -> None:
-            for _, part in run:
-                Q = np.ascontiguousarray(self.Q[:, part])
+        def visit(run: list[slice]) -> None:
+            Q, norms = np.zeros((len(self.Q), NARROW)), np.empty(NARROW)
+            for part in run:
+                size = part.stop - part.start
+                Q[:, :size] = self.Q[:, part]
                 for L, out in zip(rows, diagonal, strict=True):
-                    banded.column_norms(L, Q, out[part])
+                    banded.column_norms(L, Q, norms)
+                    out[part] = norms[:size]
 
-        _walk(_tiles.split(n, COLUMNS), visit, self.problem.threads)
+        _walk(_tiles.split(n, NARROW), visit, self.problem.threads)
         return diagonal.T, self._outside(solutions.reshape(n, -1)).reshape(solutions.shape)
 
     def _factor(self, alpha: float) -> np.ndarray:
@@ -106,44 +114,61 @@ def decompose(problem: RidgeProblem, alphas: np.ndarray, *, banded: bool) -> tup
     return decomposition, decomposition.path(alphas)
 
 
-def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """B = Q'AQ by its diagonals (see scipy's cholesky_banded, upper form), from the lower triangle of a symmetric A.
+def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, list[Reflections]]:
+    """B = Q'AQ by its diagonals (see scipy's cholesky_banded, upper form), from the upper triangle of a symmetric A.
 
-    Q = H_1 ... H_n is a product of reflections H_j = I - s_j v_j v_j'. A is overwritten by the v_j as its columns, and
-    the s_j are returned. A panel of columns is eliminated by the reflections of its QR decomposition, together
-    I - V T V'; they change what is right of it by A -= V W' + W V', W = Y - V T'V'Y / 2, Y = A V T. This is put off
-    until the next panel is known, so that its Y comes from the same walk over A, one for each panel.
+    A panel of columns is eliminated by the reflections of its QR decomposition, together I - V T V'. They change what
+    is right of it by A -= V W' + W V', W = Y - V T'V'Y / 2, Y = A V T. The changes of a group of panels are made
+    together; until then they are subtracted from what is read, a panel or the product A V. A is overwritten.
     """
     n = len(A)
-    B, scales = np.zeros((WIDTH + 1, n), order="F"), np.zeros(n)
-    left, right = np.zeros((n, 2 * WIDTH)), np.zeros((n, 2 * WIDTH))
-    for k in range(0, n, WIDTH):
-        stop = min(k + WIDTH, n)
-        panel = A[k:, k:stop] - left[k:] @ right[k:stop].T
-        A[:, k:stop] = 0.0
+    B, reflections = np.zeros((WIDTH + 1, n), order="F"), []
+    blocks = [A[rows, rows.start :] for rows in _tiles.split(n, GROUP)]
+    while blocks:
+        changes, scales = _eliminate_group(blocks, B[:, -blocks[0].shape[1] :], threads)
+        V = changes.reshape(len(changes), -1, 2, WIDTH)[WIDTH:, :, 0].reshape(-1, GROUP)
+        reflections.append((V, _triangle(V, scales)))
+        blocks.pop(0)
+        _update(blocks, changes, threads)
+    return B, reflections
+
+
+def _eliminate_group(blocks: list[np.ndarray], B: np.ndarray, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """[V_1 W_1 V_2 W_2 ...] of the first panels, and the scales of their reflections; their diagonals go to B."""
+    n = len(B.T)
+    changes, scales = np.zeros((n, 2 * GROUP)), np.zeros(GROUP)
+    for start in range(0, min(GROUP, n), WIDTH):
+        stop, known = min(start + WIDTH, n), changes[start:, : 2 * start]
+        panel = blocks[0][start:stop, start:].T - known @ _swapped(known[: stop - start]).T
         if stop < n:
-            V, scales[k:stop], panel[WIDTH:] = _eliminate(panel[WIDTH:])
-            A[stop:, k:stop] = V
+            V, scales[start:stop], R = _eliminate(panel[WIDTH:])
+            panel = np.vstack([panel[:WIDTH], R])
         for d in range(min(WIDTH + 1, len(panel))):
             entries = panel.diagonal(-d)
-            B[WIDTH - d, k + d : k + d + len(entries)] = entries
+            B[WIDTH - d, start + d : start + d + len(entries)] = entries
         if stop < n:
-            T = _triangle(V, scales[k:stop])
-            Y = _update(A, stop, left, right, V, threads) @ T
+            T = _triangle(V, scales[start:stop])
+            Y = _product(blocks, known[WIDTH:], V, threads) @ T
             W = Y - V @ (0.5 * T.T @ (V.T @ Y))
-            left[stop:], right[stop:] = np.hstack([V, W]), np.hstack([W, V])
-    return B, scales
+            changes[stop:, 2 * start : start + stop], changes[stop:, start + stop : 2 * stop] = V, W
+    return changes, scales
+
+
+def _swapped(changes: np.ndarray) -> np.ndarray:
+    """[W_1 V_1 W_2 V_2 ...], with which [V_1 W_1 V_2 W_2 ...] multiplies to the sum of all V W' + W V'."""
+    return changes.reshape(len(changes), -1, 2, WIDTH)[:, :, ::-1].reshape(changes.shape)
 
 
 def _eliminate(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """V, s and R of panel = H_1 ... H_b R; a column that needs no reflection has v = 0."""
-    (packed, s), R = qr(panel, mode="raw", check_finite=False)
-    V, scales, upper = np.zeros(panel.shape), np.zeros(panel.shape[1]), np.zeros(panel.shape)
-    V[:, : len(s)] = np.tril(packed[:, : len(s)], -1)
-    np.fill_diagonal(V, 1.0)
-    scales[: len(s)], upper[: len(R)] = s, R
+    """V, s and the first rows of R, panel = H_1 ... H_b R; a column that needs no reflection has v = 0."""
+    (V, s), R = qr(panel, mode="raw", check_finite=False)
+    scales = np.zeros(panel.shape[1])
+    scales[: len(s)] = s
+    top = V[: V.shape[1]]
+    top[:] = np.tril(top, -1)
+    np.fill_diagonal(top, 1.0)
     V[:, scales == 0] = 0.0
-    return V, scales, upper
+    return V, scales, R
 
 
 def _triangle(V: np.ndarray, scales: np.ndarray) -> np.ndarray:
@@ -153,51 +178,54 @@ def _triangle(V: np.ndarray, scales: np.ndarray) -> np.ndarray:
     return np.linalg.inv(inverse)
 
 
-def _update(
-    A: np.ndarray, start: int, left: np.ndarray, right: np.ndarray, V: np.ndarray, threads: int | None
-) -> np.ndarray:
-    """A -= left right' on the lower triangle from row and column ``start`` on; returns A V of that part."""
-    # cut at fixed places: of a tile on the diagonal, and only there, the upper triangle is kept, too
-    cuts = [slice(max(part.start, start), part.stop) for part in _tiles.split(len(A), TILE) if part.stop > start]
+def _product(blocks: list[np.ndarray], changes: np.ndarray, V: np.ndarray, threads: int | None) -> np.ndarray:
+    """A V, A the last rows and columns of what the blocks hold, after the changes."""
+    U, skip = V.T, blocks[0].shape[1] - len(V)
+    coefs = _swapped(U @ changes)
 
-    def visit(run: list[_tiles.Tile]) -> np.ndarray:
-        Y, buffer = np.zeros(V.shape), np.empty(TILE * TILE)
-        for rows, columns in run:
-            tile = A[rows, columns]
-            change = buffer[: tile.size].reshape(tile.shape)
-            tile -= np.matmul(left[rows], right[columns].T, out=change)
-            i, j = slice(rows.start - start, rows.stop - start), slice(columns.start - start, columns.stop - start)
-            Y[i] += tile @ V[j]
-            if rows != columns:
-                Y[j] += tile.T @ V[i]
+    def visit(run: list[np.ndarray]) -> np.ndarray:
+        Y = np.zeros(U.shape)
+        for block in run:
+            size, start = len(block), len(V) - block.shape[1]
+            rows = slice(start, start + size)
+            Y[:, start:] += U[:, rows] @ block
+            Y[:, rows] += (block[:, size:] @ V[rows.stop :]).T - coefs @ changes[rows].T
         return Y
 
-    tiles = [(rows, columns) for rows in cuts for columns in cuts if columns.start <= rows.start]
-    total = np.zeros(V.shape)
-    for Y in _tiles.walk(tiles, visit, threads=threads, runs=8):
+    total = np.zeros(U.shape)
+    for Y in _tiles.walk([blocks[0][skip:, skip:], *blocks[1:]], visit, threads=threads, runs=8):
         total += Y
-    return total
+    return total.T
 
 
-def orthogonal(V: np.ndarray, scales: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """Q' from the reflections that `reduce` leaves, some columns of Q at a time; zero rows fill up a multiple of 4."""
-    n = len(V)
+def _update(blocks: list[np.ndarray], changes: np.ndarray, threads: int | None) -> None:
+    """A -= V W' + W V' for all changes."""
+
+    def visit(run: list[np.ndarray]) -> None:
+        for block in run:
+            right = changes[-block.shape[1] :]
+            block -= _swapped(right[: len(block)]) @ right.T
+
+    _walk(blocks, visit, threads)
+
+
+def orthogonal(reflections: list[Reflections], n: int, threads: int | None = None) -> np.ndarray:
+    """Q', the rows of the product from the last reflections on, some at a time; zero rows fill up a multiple of 4."""
     Q = np.zeros((-(-n // 4) * 4, n))
     np.fill_diagonal(Q, 1.0)
-    groups = [(slice(k + WIDTH, n), slice(k, k + GROUP)) for k in range(0, n - WIDTH, GROUP)]
-    triangles = [_triangle(V[rows, columns], scales[columns]) for rows, columns in groups]
 
-    def visit(run: list[_tiles.Tile]) -> None:
-        for part, _ in run:
-            for (rows, columns), T in zip(reversed(groups), reversed(triangles), strict=True):
-                if rows.start < part.stop:  # else these columns of Q are still unit vectors that V does not reach
-                    Q[part, rows] -= ((Q[part, rows] @ V[rows, columns]) @ T.T) @ V[rows, columns].T
+    def visit(run: list[slice]) -> None:
+        for part in run:
+            for V, T in reversed(reflections):
+                first = n - len(V)
+                rows = slice(max(first, part.start), part.stop)  # others are still unit vectors that V does not reach
+                Q[rows, first:] -= ((Q[rows, first:] @ V) @ T.T) @ V.T
 
     _walk(_tiles.split(n, COLUMNS)[::-1], visit, threads)
     return Q
 
 
-def _walk(parts: list[slice], visit: Any, threads: int | None) -> None:
-    """visit([(part, part)]) for each part, the next free thread takes the next one."""
-    for _ in _tiles.walk([(part, part) for part in parts], visit, threads=threads, runs=len(parts)):
+def _walk(parts: list[Any], visit: Any, threads: int | None) -> None:
+    """visit([part]) for each part, the next free thread takes the next one."""
+    for _ in _tiles.walk(parts, visit, threads=threads, runs=len(parts)):
         pass
