@@ -20,7 +20,10 @@ from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_
 
 
 class Stationary(OfOneNumber):
-    """The family: distances, gradients and sparse inputs, written once. phi(0) must be 1."""
+    """The family: distances, gradients and sparse inputs, written once. phi(0) must be 1.
+
+    A kernel whose phi falls everywhere says so by ``of_distance = True``.
+    """
 
     length_scale: Any
 
@@ -41,6 +44,14 @@ class Stationary(OfOneNumber):
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
         self.phi(tile)
+
+    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.squared_distances(B, tile)
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        values = distances.copy()
+        self.phi(values)
+        return 2.0 - 2.0 * values
 
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
@@ -96,6 +107,8 @@ class RBF(Stationary):
            [0.6065, 1.    ]])
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
@@ -105,6 +118,9 @@ class RBF(Stationary):
     def slope(self, s: np.ndarray) -> None:
         radial.exponential(s, 0.5)
         s *= -0.5
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        return -2.0 * np.expm1(-0.5 * distances)
 
 
 class Matern(Stationary):
@@ -119,6 +135,8 @@ class Matern(Stationary):
     nu : float
         Smoothness: up to 100, or infinity. It is not a hyper-parameter with a gradient.
     """
+
+    of_distance = True
 
     def __init__(self, length_scale: Any = None, nu: float = 1.5):
         self.length_scale = length_scale
@@ -193,6 +211,8 @@ class RationalQuadratic(Stationary):
         Small for a wide mixture of length scales; at infinity it is the RBF kernel.
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None, mixture: float = 1.0):
         self.length_scale = length_scale
         self.mixture = mixture
@@ -241,12 +261,15 @@ class Periodic(Stationary):
     period : float or array of shape (n_columns,)
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None, period: Any = 1.0):
         self.length_scale = length_scale
         self.period = period
 
     phi = RBF.phi
     slope = RBF.slope
+    squares_from = RBF.squares_from
 
     def prepare(self, X: Any, like: Any = None) -> Angles:
         X = checks.vectors(X, self, None if like is None else like.angles)
@@ -297,6 +320,8 @@ class Laplacian(Kernel):
     length_scale : float, array of shape (n_columns,) or None
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
@@ -315,6 +340,12 @@ class Laplacian(Kernel):
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.absolute_differences(B, tile)
         radial.exponential(tile, 1.0)
+
+    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.absolute_differences(B, tile)
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        return -2.0 * np.expm1(-distances)
 
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
