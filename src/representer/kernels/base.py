@@ -135,6 +135,10 @@ class Kernel(Parameters):
         """||k(x, .) - k(y, .)||^2 from what `fill_distances` gives."""
         raise TypeError(f"{self!r} is not a function of a distance of its inputs.")
 
+    def logs_from(self, distances: np.ndarray) -> np.ndarray | None:
+        """log k(x, y) from what `fill_distances` gives, also where k(x, y) underflows; None where that is not known."""
+        return None
+
     # ---- shared by kernels, Gram and Function ----
 
     def prepare_pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
@@ -498,6 +502,10 @@ class Scaled(Unary):
 
     def squares_from(self, distances: np.ndarray) -> np.ndarray:
         return self.factor * self.kernel.squares_from(distances)
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray | None:
+        logs = self.kernel.logs_from(distances) if self.factor > 0 else None
+        return None if logs is None else logs + np.log(self.factor)
 
     def outer_slope(self, values: np.ndarray) -> None:
         values[...] = self.factor

@@ -122,6 +122,9 @@ class RBF(Stationary):
     def squares_from(self, distances: np.ndarray) -> np.ndarray:
         return -2.0 * np.expm1(-0.5 * distances)
 
+    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+        return -0.5 * distances
+
 
 class Matern(Stationary):
     r"""k(x, y) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r), r = sqrt(2 nu) |x - y| / length_scale.
@@ -159,6 +162,21 @@ class Matern(Stationary):
             radial.exponential(s, 0.5)
         else:
             s[...] = _bessel(np.sqrt(2.0 * self.nu * s, dtype=np.float64), self.nu)
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+        if self.nu == np.inf:
+            return -0.5 * distances
+        r = np.sqrt(2.0 * self.nu * distances)
+        if self.nu == 0.5:
+            return -r
+        if self.nu == 1.5:
+            return np.log1p(r) - r
+        if self.nu == 2.5:
+            return np.log1p(r + r * r / 3.0) - r
+        near = np.minimum(r, 100.0)  # beyond, K_nu(r) may underflow, but exp(r) K_nu(r) does not
+        far = np.maximum(r, 100.0)
+        ends = np.log(special.kve(self.nu, far)) - far + self.nu * np.log(0.5 * far) + np.log(2.0)
+        return np.where(r < 100.0, np.log(_bessel(near, self.nu)), ends - special.gammaln(self.nu))
 
     def slope(self, s: np.ndarray) -> None:
         if self.nu == np.inf:
@@ -233,6 +251,9 @@ class RationalQuadratic(Stationary):
         self._power(s, self.mixture + 1.0)
         s *= -0.5
 
+    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+        return -self.mixture * np.log1p(distances * (0.5 / self.mixture))
+
     def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
         t = s / (2.0 * self.mixture)
         derivative = t / (1.0 + t) - np.log1p(t)
@@ -270,6 +291,7 @@ class Periodic(Stationary):
     phi = RBF.phi
     slope = RBF.slope
     squares_from = RBF.squares_from
+    logs_from = RBF.logs_from
 
     def prepare(self, X: Any, like: Any = None) -> Angles:
         X = checks.vectors(X, self, None if like is None else like.angles)
@@ -346,6 +368,9 @@ class Laplacian(Kernel):
 
     def squares_from(self, distances: np.ndarray) -> np.ndarray:
         return -2.0 * np.expm1(-distances)
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+        return -distances
 
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
