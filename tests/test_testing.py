@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from representer import Function, testing
-from representer.kernels import RBF, Laplacian, Sigmoid
+from representer.kernels import RBF, Laplacian, Sigmoid, Stationary
 from representer.losses import Absolute, Squared
 from representer.testing import check_function, check_gram, check_kernel, check_loss, check_representer_theorem
 
@@ -101,6 +101,21 @@ class WrongShapeOfInputGradient(Broken):
         return super().pull_input(A, B, W)[:, :2]
 
 
+class WrongSquares(Broken):
+    def squares_from(self, distances):
+        return 1.001 * super().squares_from(distances)
+
+
+class FallsAndRises(Stationary):
+    """sin(r) / r, which is positive definite in three dimensions."""
+
+    length_scale = 0.2
+    of_distance = True
+
+    def phi(self, s):
+        s[...] = np.sinc(np.sqrt(s) / np.pi)
+
+
 class NotANumber(Broken):
     def diag(self, X):
         return np.full(len(X), np.nan)
@@ -119,6 +134,8 @@ class NotANumber(Broken):
         (ByPosition(), "the order of the inputs matters"),
         (BySize(), "a block differs from the whole"),
         (NeverEqual(), "clone.kernel. is not equal"),
+        (WrongSquares(), r"squares_from\(\) is not the squared distance"),
+        (FallsAndRises(), "does not rise with that of inputs"),
         (WrongContract(), r"contract\(\) is not the derivative of length_scale"),
         (WrongShapeOfContract(), r"the gradient of length_scale has shape \(2,\), its value \(\)"),
         (WrongInputGradient(), r"input_gradient\(\) is not the derivative"),

@@ -52,6 +52,15 @@ def check_kernel(kernel: Kernel, X: Any, *, gradients: bool = True) -> None:
         "a block differs from the whole",
     )
     assert clone(kernel) == kernel, "clone(kernel) is not equal to the kernel"
+    if kernel.of_distance:
+        apart = np.empty((n, n), A.dtype)
+        kernel.fill_distances(A, A, apart)
+        squares = kernel.diag(X)[:, None] + kernel.diag(X) - 2.0 * K
+        _close(kernel.squares_from(apart), squares, 200 * eps * size, "squares_from() is not the squared distance in H")
+        rising = kernel.squares_from(np.sort(apart, axis=None))
+        assert np.diff(rising).min() >= -50 * eps * size, "the distance in H does not rise with that of inputs"
+        if (logs := kernel.logs_from(apart)) is not None:
+            _close(np.exp(logs), K, 200 * eps * size, "logs_from() is not the logarithm of k(X)")
     if gradients:
         _check_contract(kernel, X, size)
         # rows of a precomputed Gram matrix are not vectors, and mean nothing without the other rows

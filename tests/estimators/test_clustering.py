@@ -154,8 +154,21 @@ def test_strings_sets_and_matrices():
     same = KernelKMeans(2, kernel="precomputed").fit(K)
     np.testing.assert_array_equal(same.labels_, model.labels_)
     np.testing.assert_array_equal(same.predict(Spectrum(2)(["bab", "dcd"], words)), model.predict(["bab", "dcd"]))
-    with pytest.raises(ValueError, match="k\\(x, x\\) of new inputs is not known"):
-        same.transform(K)
+
+
+def test_distances_from_a_precomputed_matrix():
+    """k(x, x) is known of the training inputs alone."""
+    X, new = data(), data()[:30] + 0.1
+    kernel = RBF(1.0)
+    model = KernelKMeans(4, kernel=kernel).fit(X)
+    same = KernelKMeans(4, kernel="precomputed").fit(kernel(X))
+    weights = 1.0 + np.arange(len(X)) % 3
+    np.testing.assert_allclose(same.transform(kernel(X)), model.transform(X), rtol=1e-9, atol=1e-9)
+    assert same.score(kernel(X)) == pytest.approx(-same.inertia_, rel=1e-12)
+    assert same.score(kernel(X), sample_weight=weights) == pytest.approx(model.score(X, sample_weight=weights))
+    for method in (same.transform, same.score):
+        with pytest.raises(ValueError, match=r"do not tell k\(x, x\).*use predict"):
+            method(kernel(new, X))
 
 
 def test_sparse_float32_and_pickle():

@@ -88,6 +88,21 @@ def test_far_points_do_not_underflow():
     assert ParzenDensity(1.0, window="cosine").fit(X).score_samples(far)[0] == -np.inf
 
 
+@NAMES
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bandwidth", [1e-30, 1e-160, 1e-308])
+def test_a_tiny_bandwidth(name, dtype, bandwidth):
+    """Of inputs themselves n windows of height w(0) / h^d; at others zero, where even its logarithm underflows."""
+    X = data(50, d=1).astype(dtype)
+    model = ParzenDensity(bandwidth, window=name).fit(X)
+    expected = -np.log(50) - np.log(bandwidth) - WINDOWS[name].log_integral(1)
+    np.testing.assert_allclose(model.score_samples(X), expected, rtol=1e-5)
+    elsewhere = model.score_samples(X + dtype(0.1))
+    assert np.all(elsewhere < -1e25)
+    if name == "gaussian" and bandwidth == 1e-308:
+        assert np.all(elsewhere == -np.inf)
+
+
 def test_rule_of_scott():
     X = data(500, 3)
     model = ParzenDensity().fit(X)

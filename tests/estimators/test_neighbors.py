@@ -10,7 +10,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import KernelNeighborsClassifier, KernelNeighborsRegressor
 from representer.estimators.neighbors import nearest
-from representer.kernels import RBF, Jaccard, Linear, Matern, Polynomial, Sigmoid, Spectrum
+from representer.kernels import (
+    RBF,
+    Jaccard,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Spectrum,
+    Stationary,
+)
 
 
 def data(n=600, width=3, seed=0):
@@ -41,6 +52,8 @@ def test_nearest_is_that_of_the_whole_matrix(kernel, dtype, same, k):
     A = kernel.prepare(X)
     values, indices = nearest(kernel, A, A, k, same=same)
     D = kernel.diag(X) - 2 * kernel(X, X)
+    if kernel.of_distance:
+        values = kernel.squares_from(values) - kernel.diag(X)[:, None]
     if same:
         np.fill_diagonal(D, np.inf)
     close = {"rtol": 1e-5, "atol": 3e-5} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}
@@ -76,6 +89,59 @@ def test_falling_functions_of_the_distance_have_the_same_neighbours():
     np.testing.assert_array_equal(radial.kneighbors()[1], linear.kneighbors()[1])
     d = linear.kneighbors()[0]
     np.testing.assert_allclose(radial.kneighbors()[0], np.sqrt(2 - 2 * np.exp(-(d**2) / 8)), rtol=1e-9)
+
+
+KERNELS = [RBF(), RBF(0.1), 3.0 * Matern(0.5, nu=1.5), RationalQuadratic(0.2), Linear()]
+
+
+@pytest.mark.parametrize("width", [3, 12])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_neighbours_far_from_the_data_are_those_of_scikit_learn(kernel, width):
+    """All kernel values are zero there, to the last digit."""
+    X, y = data(300, width)
+    new = 1e3 * data(50, width, seed=1)[0]
+    ours = KernelNeighborsRegressor(7, kernel=kernel).fit(X, y)
+    theirs = KNeighborsRegressor(7).fit(X, y)
+    np.testing.assert_array_equal(ours.kneighbors(new)[1], theirs.kneighbors(new)[1])
+    np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=1e-12)
+    assert np.all(np.isfinite(ours.set_params(weights="distance").predict(new)))
+
+
+@pytest.mark.parametrize("width", [3, 12])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_a_large_mean_does_not_change_the_neighbours(kernel, width):
+    X, y = data(300, width)
+    X, new = X + 1e6, data(50, width, seed=1)[0] + 1e6
+    ours = KernelNeighborsClassifier(7, kernel=kernel).fit(X, y)
+    theirs = KNeighborsClassifier(7, algorithm="kd_tree").fit(X, y)  # from differences, unlike "brute"
+    np.testing.assert_array_equal(ours.kneighbors(new)[1], theirs.kneighbors(new)[1])
+    np.testing.assert_array_equal(ours.kneighbors()[1], theirs.kneighbors()[1])
+    np.testing.assert_array_equal(ours.predict(new), theirs.predict(new))
+
+
+def test_city_block_neighbours_far_from_the_data():
+    X, y = data(300)
+    new = 1e3 * data(50, seed=1)[0] + 1e6
+    ours = KernelNeighborsClassifier(7, kernel=Laplacian(0.1)).fit(X + 1e6, y)
+    theirs = KNeighborsClassifier(7, metric="manhattan").fit(X + 1e6, y)
+    np.testing.assert_array_equal(ours.kneighbors(new)[1], theirs.kneighbors(new)[1])
+
+
+class Wave(Stationary):
+    """sin(r) / r, r = |x - y|: positive definite in three dimensions, but it falls and rises again."""
+
+    length_scale = 1.0
+
+    def phi(self, s):
+        s[...] = np.sinc(np.sqrt(s) / np.pi)
+
+
+def test_a_kernel_that_does_not_fall_has_neighbours_of_its_own():
+    X, y = data(300)
+    X *= 5.0
+    indices = KernelNeighborsClassifier(7, kernel=Wave()).fit(X, y).kneighbors(return_distance=False)
+    expected = np.argsort(Wave().distance(X) + np.diag(np.full(300, np.inf)), axis=1)[:, :7]
+    np.testing.assert_array_equal(indices, expected)
 
 
 def test_an_input_at_distance_zero_decides_alone():

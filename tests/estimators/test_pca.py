@@ -402,6 +402,14 @@ def test_inverse_transform_removes_noise():
     assert np.array_equal(back, preimage(model.project(noisy)).x)
 
 
+@pytest.mark.parametrize("method", ["fixed_point", "gradient", "distances", "learned", "nearest", "auto"])
+def test_inverse_transform_is_the_preimage_by_each_method(method):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = KernelPCA(6, kernel=RBF(2.0)).fit(X[:50])
+    back = model.inverse_transform(model.transform(X[50:]), method)
+    np.testing.assert_allclose(back, preimage(model.project(X[50:]), method).x, atol=1e-9)
+
+
 def test_inverse_transform_wants_the_scores():
     model = KernelPCA(2).fit(np.random.default_rng(0).normal(size=(20, 3)))
     with pytest.raises(ValueError, match="3 columns, but there are 2 components"):

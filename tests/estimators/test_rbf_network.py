@@ -135,6 +135,18 @@ def test_shift_and_scale_do_not_matter_for_thin_plates():
     np.testing.assert_allclose(second, first, rtol=1e-8, atol=1e-9)
 
 
+def test_leave_one_out_of_points_that_do_not_count():
+    weights = np.ones(60)
+    weights[::4] = 0.0
+    some = weights > 0
+    for Y in (y, np.column_stack([y, -y])):
+        model = RBFNetwork(alpha=[1e-3, 1e-1]).fit(X, Y, sample_weight=weights)
+        without = RBFNetwork(alpha=[1e-3, 1e-1]).fit(X[some], Y[some])
+        assert model.loo_predictions_.shape == Y.shape
+        np.testing.assert_allclose(model.loo_predictions_[some], without.loo_predictions_, rtol=1e-9)
+        np.testing.assert_allclose(model.loo_predictions_[~some], without.predict(X[~some]), rtol=1e-9)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.2])
 def test_weights_are_repetition(alpha):
     weights = RNG.integers(0, 3, 60).astype(float)

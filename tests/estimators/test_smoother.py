@@ -6,10 +6,20 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import NadarayaWatson
-from representer.kernels import RBF, Jaccard, Linear, Matern, Precomputed, Spectrum
+from representer.kernels import (
+    RBF,
+    Jaccard,
+    Laplacian,
+    Linear,
+    Matern,
+    Precomputed,
+    RationalQuadratic,
+    Spectrum,
+)
 from representer.kernels.windows import WINDOWS
 
 NAMES = pytest.mark.parametrize("name", WINDOWS)
@@ -147,6 +157,81 @@ def test_gaussian_window_is_the_rbf_kernel():
     np.testing.assert_allclose(
         NadarayaWatson(0.4).fit(X, y).predict(X), NadarayaWatson(window=RBF(0.4)).fit(X, y).predict(X), rtol=1e-9
     )
+
+
+FAR = [
+    RBF(0.5),
+    0.1 * (2.0 * RBF([0.3, 0.2])),
+    Matern(0.5, nu=0.5),
+    Matern(0.5, nu=1.5),
+    Matern(0.5, nu=2.5),
+    Matern(0.5, nu=0.8),
+    Matern(0.5, nu=np.inf),
+    RationalQuadratic(0.1, mixture=30.0),
+    Laplacian(0.3),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", FAR, ids=repr)
+def test_weights_far_from_the_data_are_compared_by_their_logarithms(kernel, dtype):
+    X, y = (part.astype(dtype) for part in data())
+    weights = np.arange(80) % 3  # the nearest inputs with weight zero must not count
+    new = np.array([[500.0, 300.0], [-1e4, 0.0], [0.1, -30.0], [0.2, 0.1]], dtype)
+    s = np.empty((4, 80), dtype)
+    B = kernel.prepare(X)
+    kernel.fill_distances(kernel.prepare(new, like=B), B, s)
+    logs = kernel.logs_from(s.astype(float))[:, weights > 0]
+    shares = weights[weights > 0] * np.exp(logs - logs.max(axis=1, keepdims=True))
+    expected = shares @ y[weights > 0] / shares.sum(axis=1)
+    found = NadarayaWatson(window=kernel).fit(X, y, weights).predict(new)
+    np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype == np.float32 else 1e-10)
+    assert np.ptp(found[:3]) > 1e-3  # and not the mean of all
+
+
+def test_a_kernel_is_its_window_also_far_from_the_data():
+    X, y = data()
+    new = 100.0 * data(20, seed=1)[0]
+    for kernel, name in ((RBF(0.4), "gaussian"), (Matern(0.4, nu=0.5), "exponential")):
+        ours = NadarayaWatson(window=kernel).fit(X, y).predict(new)
+        np.testing.assert_allclose(ours, NadarayaWatson(0.4, window=name).fit(X, y).predict(new), rtol=1e-9)
+
+
+@pytest.mark.parametrize("window", ["gaussian", RBF(0.4)], ids=repr)
+def test_infinitely_far_inputs_have_no_prediction(window):
+    model = NadarayaWatson(window=window).fit(*data())
+    with pytest.warns(UserWarning, match="1 inputs have no training input"):
+        assert np.isnan(model.predict([[1e200, 0.0]]))[0]
+
+
+def test_a_kernel_without_logarithms_says_where_its_weights_vanish():
+    X, y = data()
+    model = NadarayaWatson(window=RBF(0.4) * Matern(0.3)).fit(X, y)
+    with pytest.warns(UserWarning, match=r"1 inputs have no training input.*larger length scale in RBF"):
+        assert np.isnan(model.predict([[0.0, 0.0], [90.0, 9.0]])).tolist() == [False, True]
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bandwidth", [1e-30, 1e-160, 1e-200, 1e-308])
+def test_a_tiny_bandwidth_finds_the_nearest(bandwidth, dtype, degree):
+    X, y = (part.astype(dtype) for part in data())
+    new = data(20, seed=1)[0].astype(dtype)
+    nearest = KNeighborsRegressor(1).fit(X, y).predict(new)
+    for name in ("gaussian", "exponential"):
+        model = NadarayaWatson(bandwidth, window=name, degree=degree).fit(X, y)
+        np.testing.assert_allclose(model.predict(new), nearest, rtol=1e-5)
+    ending = NadarayaWatson(bandwidth, window="biweight", degree=degree).fit(X, y)
+    np.testing.assert_allclose(ending.predict(X), y, rtol=1e-6)
+    with pytest.warns(UserWarning, match="20 inputs have no training input"):
+        assert np.isnan(ending.predict(new)).all()
+
+
+def test_tiny_bandwidths_take_part_in_the_choice():
+    X, y = data()
+    model = NadarayaWatson([1e-200, 0.3]).fit(X, y)
+    assert model.bandwidth_ == 0.3
+    assert np.all(np.isfinite(model.loo_scores_))
 
 
 def test_strings_and_sets():

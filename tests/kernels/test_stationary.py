@@ -112,6 +112,13 @@ def test_matern_becomes_rbf():
     np.testing.assert_array_equal(Matern(nu=np.inf)(X), RBF()(X))
 
 
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_logarithms_of_matern_of_any_smoothness(nu):
+    """Beyond where values underflow, too: those of a nearly equal nu, which takes the way by Bessel functions."""
+    s = np.array([[0.0, 1e-6, 0.5, 40.0, 1e3, 1e4, 1e8]])
+    np.testing.assert_allclose(Matern(nu=nu + 1e-9).logs_from(s), Matern(nu=nu).logs_from(s), rtol=1e-7, atol=1e-8)
+
+
 def test_periodic_repeats():
     X = rows(5, 3)
     K = Periodic(0.9, period=1.7)

@@ -3,8 +3,9 @@ import builtins
 import matplotlib as mpl
 import numpy as np
 import pytest
+from scipy import sparse
 
-from representer.plotting.axes import even_grid, log_scale, panels
+from representer.plotting.axes import dense, even_grid, log_scale, panels
 
 
 @pytest.fixture
@@ -55,6 +56,13 @@ def test_without_matplotlib(monkeypatch):
 )
 def test_log_scale(values, scale):
     assert log_scale(np.array(values)) == scale
+
+
+def test_dense():
+    X = np.array([[0.0, 2.0], [1.0, 0.0]])
+    for given in (X, X.tolist(), sparse.csr_array(X), sparse.coo_matrix(X)):
+        np.testing.assert_array_equal(dense(given), X)
+        assert type(dense(given)) is np.ndarray
 
 
 def test_even_grid_without_a_range():

@@ -52,6 +52,12 @@ def test_targets_are_found_again(noise, options, target):
     np.testing.assert_array_equal(display.samples, gp.sample(display.x[:, None], 2)[:, target])
 
 
+def test_sparse_inputs_to_draw_at():
+    gp = fixed().fit(sparse.csr_array(X), Y[:, 0])
+    display = GaussianProcessDisplay.from_estimator(gp, sparse.csr_array(X[:5])).plot()
+    np.testing.assert_array_equal(display.x, np.sort(X[:5, 0]))
+
+
 def test_default_inputs_reach_over_the_data():
     display = GaussianProcessDisplay.from_estimator(fixed().fit([[2.0], [4.0]], [0.0, 1.0]))
     assert (display.x[0], display.x[-1], len(display.x)) == (1.8, 4.2, 300)

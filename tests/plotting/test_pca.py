@@ -4,6 +4,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from representer import KernelPCA
@@ -78,6 +79,48 @@ def test_classes_have_a_legend_and_numbers_a_scale(pca):
     numbers = EmbeddingDisplay.from_estimator(pca, X, X[:, 0]).plot()
     assert numbers.ax_.get_legend() is None
     assert len(numbers.figure_.axes) == 2
+
+
+def test_many_words_stand_at_their_points(pca):
+    words = np.array([f"word {i % 30}" for i in range(60)])
+    display = EmbeddingDisplay.from_estimator(pca, pca.X_fit_, words).plot()
+    assert display.ax_.get_legend() is None
+    texts = {text.get_text(): text.xy for text in display.ax_.texts}
+    assert set(texts) == set(words)
+    np.testing.assert_allclose(texts["word 7"], display.scores[[7, 37]].mean(axis=0))
+    display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (np.repeat([0.0, 1.0], 30), ["0.0", "1.0"]),
+        (np.repeat([True, False], 30), ["False", "True"]),
+        ([1, "a", None] * 20, ["1", "None", "a"]),
+        (np.repeat([0.5, 1.5], 30), None),
+        (np.repeat([np.inf, 0.5], 30), None),
+        (np.arange(60), None),
+    ],
+    ids=["whole floats", "truths", "mixed", "halves", "infinite", "many"],
+)
+def test_which_labels_are_classes(pca, labels, names):
+    legend = EmbeddingDisplay.from_estimator(pca, pca.X_fit_, labels).plot().ax_.get_legend()
+    assert (None if legend is None else [text.get_text() for text in legend.get_texts()]) == names
+
+
+def test_sparse_inputs(rng):
+    X = rng.normal(size=(30, 2)) * (rng.uniform(size=(30, 2)) > 0.3)
+    dense, thin = (KernelPCA(2, kernel=RBF(1.0)).fit(Z) for Z in (X, sparse.csr_array(X)))
+    expected = EigenfunctionDisplay.from_estimator(dense, grid=9).values
+    found = EigenfunctionDisplay.from_estimator(thin, grid=9).plot().values
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-8)
+    assert EmbeddingDisplay.from_estimator(thin, sparse.csr_array(X)).plot().scores.shape == (30, 2)
+
+
+def test_a_constant_column_has_a_grid(rng):
+    X = np.column_stack([np.ones(20), rng.normal(size=20)])
+    display = EigenfunctionDisplay.from_estimator(KernelPCA(2, kernel=RBF(1.0)).fit(X), grid=9).plot()
+    assert np.all(np.diff(display.columns) > 0)
 
 
 def test_embedding_of_strings():

@@ -3,6 +3,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from scipy import sparse
 
 from representer import Function, preimage
 from representer.kernels import RBF
@@ -29,6 +30,12 @@ def test_mosaic_holds_every_image_in_its_place():
     np.testing.assert_array_equal(mosaic[:2, 4:7], images()[1].reshape(2, 3))
     np.testing.assert_array_equal(mosaic[3:, 8:], -images()[2].reshape(2, 3))
     assert np.isnan(mosaic).sum() == 55 - 36
+
+
+def test_sparse_images():
+    images = np.eye(4)
+    display = ImageRowsDisplay({"sparse": sparse.csr_array(images), "dense": images}, (2, 2))
+    np.testing.assert_array_equal(display.rows["sparse"], images)
 
 
 def test_plot_names_the_rows():

@@ -4,6 +4,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from scipy import sparse
 
 from representer import HSIC, MMD
 from representer.plotting import NullDisplay, WitnessDisplay
@@ -40,6 +41,22 @@ def test_null_display_of_other_tests(samples, rng):
     assert constant.plot().ax_.patches
     with pytest.raises(ValueError, match="normal law"):
         NullDisplay.from_estimator(MMD(block_size=2, null="normal"), X, X)
+
+
+def test_null_display_of_several_kernels(samples):
+    """The histogram is that of one kernel, the p-value that of all."""
+    X, Y = samples
+    outcome = MMD(bandwidths=[0.1, 1.0, 10.0], n_permutations=99).test(X, Y + 0.3)
+    display = NullDisplay.from_outcome(outcome).plot()
+    assert display.ax_.get_xlabel() == "unbiased MMD^2 of the best of 3 kernels"
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert f"observed, p = {outcome.pvalue:.3g} for all 3" in texts
+
+
+def test_sparse_samples(samples):
+    dense = WitnessDisplay.from_estimator(MMD(), *samples)
+    thin = WitnessDisplay.from_estimator(MMD(), *map(sparse.csr_array, samples)).plot()
+    np.testing.assert_allclose(thin.witness, dense.witness)
 
 
 def test_witness_display(samples):

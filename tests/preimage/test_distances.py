@@ -2,10 +2,13 @@ import numpy as np
 import pytest
 from preimage_cases import NESTED, POINTS, PRODUCTS, RADIAL, inputs, representers
 from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.decomposition import KernelPCA
 
 from representer import Function
 from representer.kernels import RBF, Linear, Matern, Polynomial, RationalQuadratic
 from representer.preimage.distances import distances, inverse, locate
+from representer.preimage.fixed_point import fixed_point
 from representer.preimage.target import Target
 
 CASES = RADIAL | PRODUCTS
@@ -17,9 +20,48 @@ def test_finds_the_input_of_a_representer(case):
     np.testing.assert_allclose(distances(Target(f)), POINTS, atol=1e-3 if case == "Matern" else 1e-6)
 
 
+def test_far_neighbours_without_values_do_not_mislead(rng):
+    """A short length scale: most of the neighbours are so far that f is zero there, to all digits."""
+    X = rng.normal(scale=20.0, size=(150, 2))
+    X[:12] = POINTS[0, :2] + rng.normal(scale=0.5, size=(12, 2))
+    f = representers(RBF(1.0), POINTS[:1, :2], np.vstack([X, POINTS[:1, :2]]))
+    np.testing.assert_allclose(distances(Target(f)), POINTS[:1, :2], atol=1e-6)
+
+
+def test_a_fraction_of_a_representer_has_the_same_preimage():
+    """log f(x_i) is then less by a constant, which all neighbours share."""
+    f = 0.3 * representers(RBF(3.0), POINTS, inputs())
+    np.testing.assert_allclose(distances(Target(f)), POINTS, atol=1e-6)
+
+
+def test_digits_are_cleaner_than_by_a_learned_inverse_of_scikit_learn(rng):
+    """Projections onto components are no representers, so the neighbours' equations contradict each other."""
+    digits = load_digits().data / 8.0 - 1.0
+    X, clean = digits[:600], digits[1200:1300]
+    noisy = clean + 0.5 * rng.normal(size=clean.shape)
+    scale = float(np.sqrt(X.var(axis=0).sum()))
+    model = KernelPCA(128, kernel="rbf", gamma=0.5 / scale**2, fit_inverse_transform=True)
+    errors = []
+    for model.alpha in (1e-4, 1e-3, 1e-2, 1e-1):
+        theirs = model.fit(X).inverse_transform(model.transform(noisy))
+        errors.append(((theirs - clean) ** 2).mean())
+    target = Target(_projections(RBF(scale), X, noisy, model))
+    found, best = distances(target), fixed_point(target)
+    reached, least = (target.squared_distances(Z, np.arange(100)).mean() for Z in (found, best))
+    assert ((found - clean) ** 2).mean() <= 0.9 * min(errors)
+    assert least <= reached <= 1.15 * least
+
+
+def _projections(kernel, X, noisy, model):
+    """Mean plus components of the centred kernel principal components that a model of scikit-learn has found."""
+    coef = (model.eigenvectors_ / np.sqrt(model.eigenvalues_)) @ model.transform(noisy).T
+    return Function(kernel, X, coef - coef.mean(axis=0) + 1.0 / len(X))
+
+
 def test_one_point_from_its_distances(rng):
     P, z = rng.normal(size=(1, 8, 3)), rng.normal(size=3)
-    np.testing.assert_allclose(locate(P, ((P - z) ** 2).sum(axis=2) + 5.0), z[None], rtol=1e-10)
+    found = locate(P, ((P - z) ** 2).sum(axis=2) + 5.0, np.ones((1, 8)))
+    np.testing.assert_allclose(found[0], z[None], rtol=1e-10)
 
 
 def test_point_off_the_plane_is_projected(rng):
@@ -27,12 +69,14 @@ def test_point_off_the_plane_is_projected(rng):
     P, z = rng.normal(size=(3, 4)), rng.normal(size=4)
     along = np.linalg.qr((P[1:] - P[0]).T)[0]
     foot = P[0] + along @ (along.T @ (z - P[0]))
-    np.testing.assert_allclose(locate(P[None], ((P - z) ** 2).sum(axis=1)[None]), foot[None], rtol=1e-10)
+    found = locate(P[None], ((P - z) ** 2).sum(axis=1)[None], np.ones((1, 3)))
+    np.testing.assert_allclose(found[0], foot[None], rtol=1e-10)
 
 
 def test_equal_neighbours_give_themselves():
     P = np.ones((1, 4, 2))
-    np.testing.assert_array_equal(locate(P, np.full((1, 4), 3.0)), [[1.0, 1.0]])
+    for found in locate(P, np.full((1, 4), 3.0), np.ones((1, 4))):
+        np.testing.assert_array_equal(found, [[1.0, 1.0]])
 
 
 @pytest.mark.parametrize(

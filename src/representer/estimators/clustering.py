@@ -198,20 +198,32 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _squares(self, X: Any) -> tuple[Any, np.ndarray]:
         """Checked inputs, and squared distances from the centres."""
         X, values = self._values(X)
-        own = self.kernel_.diagonal(self.kernel_.prepare(X, like=self.centers_._prepared))
+        own = self._own(X)
         squares = values + own[:, None]
         # a difference as small as the rounding of its terms is none: the input is its cluster
         rounding = 8 * np.finfo(own.dtype).eps * (own[:, None] + np.where(np.isfinite(self._norms), self._norms, 0.0))
         return X, np.where(squares <= rounding, 0.0, squares)
 
+    def _own(self, X: Any) -> np.ndarray:
+        """k(x, x) of checked inputs; a precomputed matrix tells it of the training inputs only."""
+        fitted = self.centers_
+        if not is_precomputed(self.kernel_):
+            return self.kernel_.diagonal(self.kernel_.prepare(X, like=fitted._prepared))
+        if np.array_equal(X, fitted.X):
+            return self.kernel_.diagonal(fitted._prepared)
+        raise ValueError(
+            "Kernel values of new inputs with training inputs do not tell k(x, x), so their distances from the centres "
+            "are not known; use predict, which needs none, the training matrix itself, or a kernel object."
+        )
+
     def transform(self, X: Any) -> np.ndarray:
-        """The distances ||k(x, .) - m_c|| from all centres."""
+        """The distances ||k(x, .) - m_c|| from all centres; with a precomputed kernel of the training inputs only."""
         X, squares = self._squares(X)
         distances = np.sqrt(squares)
         return distances.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else distances
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the (weighted) sum of squared distances from the nearest centre."""
+        """Minus the (weighted) sum of squared distances from the nearest centre, known where `transform` is."""
         X, squares = self._squares(X)
         weights = check_weights(sample_weight, X)
         return -float(squares.min(axis=1) @ (np.ones(len(squares)) if weights is None else weights))

@@ -170,7 +170,8 @@ class ParzenDensity(DensityMixin, BaseEstimator):
         A = DISTANCES.prepare(X, like=self._prepared)
         totals = np.full(len(A), self._weights.sum())
         values = self._log_density(A, np.array([self.bandwidth_]), False, totals)[0]
-        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+        with np.errstate(over="ignore"):  # a density whose logarithm is below all of float32 is zero
+            return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
 
     def score(self, X: Any, y: Any = None) -> float:
         """The log-likelihood of X: the sum of log p(x)."""

@@ -18,12 +18,12 @@ from representer.kernels.base import Kernel, require_definite
 def nearest(
     kernel: Kernel, A: Any, B: Any, k: int, *, same: bool = False, threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k of the prepared inputs B that are nearest to each of A: k(b, b) - 2 k(a, b) in rising order, and indices.
+    """The k of the prepared inputs B that are nearest to each of A: what tells so, in rising order, and indices.
 
-    Adding k(a, a) makes these squared distances in H. Tiles are computed, used and forgotten. With ``same``, A is B and
-    an input is no neighbour of itself.
+    For a kernel of a distance of inputs that is their distance, else k(b, b) - 2 k(a, b), the squared distance in H
+    less k(a, a). Tiles are computed, used and forgotten. With ``same``, A is B and an input is no neighbour of itself.
     """
-    squares = kernel.diagonal(B)
+    squares = None if kernel.of_distance else kernel.diagonal(B)
     values, indices = np.full((len(A), k), np.inf, A.dtype), np.zeros((len(A), k), np.int64)
     part_b = _tiles.parts(B)
     height, width = _tiles.tile_shape(A.dtype)
@@ -34,9 +34,12 @@ def nearest(
             part = A[rows]
             for columns in _tiles.split(len(B), width):
                 tile = tile_of((rows, columns))
-                kernel.fill(part, part_b(columns), tile)
-                tile *= -2.0
-                tile += squares[columns]
+                if squares is None:
+                    kernel.fill_distances(part, part_b(columns), tile)
+                else:
+                    kernel.fill(part, part_b(columns), tile)
+                    tile *= -2.0
+                    tile += squares[columns]
                 if same:
                     own = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
                     tile[own - rows.start, own - columns.start] = np.inf
@@ -110,6 +113,8 @@ class _Neighbors(BaseEstimator):
         values, indices = nearest(self.kernel_, A, self._prepared, k, same=X is None, threads=self.threads)
         if not return_distance:
             return indices
+        if self.kernel_.of_distance:
+            return np.sqrt(np.maximum(self.kernel_.squares_from(values), 0.0)), indices
         own = self.kernel_.diagonal(A)[:, None]
         squares = values + own
         # a difference as small as the rounding of its terms is none: the neighbour is the input itself
@@ -143,8 +148,9 @@ class KernelNeighborsClassifier(ClassifierMixin, _Neighbors):
     r"""The most frequent class among the inputs nearest in H, d(x, y)^2 = k(x, x) + k(y, y) - 2 k(x, y).
 
     The matrix of distances is never stored. With the linear kernel this is scikit-learn's `KNeighborsClassifier`; for a
-    kernel that is a falling function of the distance, such as RBF, the neighbours are the same, too, as far as rounding
-    can tell kernel values apart: centre columns with a large mean, and use a length scale that reaches new inputs.
+    kernel that is a falling function of the distance, such as RBF, the neighbours are the same, too. Their order is
+    that of the inputs' distances, so it is right also for columns with a large mean, and far from the training inputs,
+    where all kernel values are zero to the last digit. (Distances in H are equal there, and so are their weights.)
 
     Parameters
     ----------

@@ -142,7 +142,8 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
     loo_scores_ : array of shape (n_alphas,)
         With a path: minus the weighted mean squared leave-one-out error for each alpha.
     loo_predictions_ : array of shape (n,) or (n, n_targets)
-        With a path: the prediction of each y_i by the fit without it, at the chosen alpha.
+        With a path: the prediction of each y_i by the fit without it, at the chosen alpha. A point with weight zero is
+        not in the fit, so this is the prediction itself.
 
     Examples
     --------
@@ -196,15 +197,17 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._single_output = y.ndim == 1
         # without a weight a point is not there
         rows = np.flatnonzero(weights) if alphas[0] > 0 or len(alphas) > 1 else _distinct(X, y, weights)
-        X, Y, weights = X[rows], y.reshape(len(y), -1)[rows], weights[rows]
+        every, X, Y, weights = X, X[rows], y.reshape(len(y), -1)[rows], weights[rows]
         self.kernel_ = kernel.fitted_to(X, weights)
         self._solver = self._system(X, weights, len(alphas) > 1)
         self.alpha_ = float(alphas[0])
-        if len(alphas) > 1:
-            self._choose(alphas, Y, weights)
+        left_out = self._choose(alphas, Y, weights) if len(alphas) > 1 else None
         self.X_fit_ = X
         self.function_ = self._network(Y)
         self.dual_coef_ = self.function_.radial.coef
+        if left_out is not None:
+            self.loo_predictions_ = left_out if len(rows) == len(every) else self.function_(every)
+            self.loo_predictions_[rows] = left_out
         return self
 
     def _kernel(self) -> Kernel:
@@ -303,13 +306,13 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
             stacklevel=4,
         )
 
-    def _choose(self, alphas: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> None:
-        """The alpha with the least leave-one-out error."""
+    def _choose(self, alphas: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Take the alpha with the least leave-one-out error; the predictions without each point."""
         errors = self._solver.leave_one_out(alphas, Y)
         self.loo_scores_ = -np.average((errors**2).mean(axis=2), axis=1, weights=weights)
         best = int(self.loo_scores_.argmax())
         self.alpha_, predictions = float(alphas[best]), Y - errors[best]
-        self.loo_predictions_ = predictions[:, 0] if self._single_output else predictions
+        return predictions[:, 0] if self._single_output else predictions
 
     def _network(self, Y: np.ndarray, single: bool | None = None) -> Network:
         a, b = self._solver.solve(self.alpha_, Y)

@@ -10,12 +10,16 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from representer import _tiles
 from representer.estimators.density import DISTANCES, check_bandwidths, is_path, pick
 from representer.estimators.inputs import check_inputs, check_lengths, check_weights, forget, is_precomputed
 from representer.gram import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.windows import window_of, window_sums
+
+UNDERFLOW = {"float32": 2.0**-90, "float64": 2.0**-890}
+"""Values of kernels below it, in units of k(x, x), may be no values: loops hold exp above 2^-100 and 2^-900."""
 
 
 class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -33,7 +37,9 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
     window : str or Kernel
         "gaussian", "exponential", "uniform", "triangular", "epanechnikov", "biweight", "triweight", "tricube" or
         "cosine"; see `representer.kernels.windows`. Or a kernel object on inputs of any type, whose values, which must
-        not be negative, are the weights; it has length scales of its own and takes no bandwidth.
+        not be negative, are the weights; it has length scales of its own and takes no bandwidth. Far from the data,
+        weights that underflow are compared by their logarithms if the kernel is a function of the distance, such as
+        RBF; other kernels predict nan, with a warning, where all their values vanish.
     degree : {0, 1}
         0 for local means, 1 for local lines.
     threads : int, optional
@@ -161,6 +167,26 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
             pass
         return out + self._mean
 
+    def _again_where_tiny(self, sums: np.ndarray, A: Any) -> np.ndarray:
+        """Sums of rows whose weights underflow, or nearly so, from logarithms, with the largest weight scaled to one.
+
+        They are set to zero where the logarithms are not known: what is left of such weights says nothing.
+        """
+        kernel, B, columns = self.kernel_, self._prepared, self._columns
+        most = float(kernel.diagonal(B[:1])[0]) * columns[:, 0].sum()
+        if not kernel.of_distance or kernel.logs_from(np.zeros((1, 1))) is None:
+            sums[sums[:, 0] <= UNDERFLOW[A.dtype.name] * most] = 0.0
+            return sums
+        tiny = np.flatnonzero(sums[:, 0] <= np.sqrt(UNDERFLOW[A.dtype.name]) * most)
+        for rows in _tiles.split(len(tiny), max(1, 2**20 // len(B))):
+            part = A[tiny[rows]]
+            apart = np.empty((len(part), len(B)), A.dtype)
+            kernel.fill_distances(part, B, apart)
+            logs = np.where(columns[:, 0] > 0, kernel.logs_from(apart.astype(np.float64)), -np.inf)
+            largest = np.maximum(logs.max(axis=1, keepdims=True), -np.finfo(np.float64).max)
+            sums[tiny[rows]] = np.exp(logs - largest) @ columns
+        return sums
+
     def predict(self, X: Any) -> np.ndarray:
         """f(x) for each x in X; nan, with a warning, where all weights are zero."""
         check_is_fitted(self)
@@ -175,12 +201,13 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     f"The weights of some inputs have a negative sum; {self.kernel_!r} has negative values, "
                     "use a kernel that has none."
                 )
-            values = _mean(sums) + self._mean
+            values = _mean(self._again_where_tiny(sums, A)) + self._mean
         missing = int(np.isnan(values[:, 0]).sum())
         if missing:
+            wider = "bandwidth" if self.kernel_ is None else f"length scale in {self.kernel_!r}"
             warnings.warn(
                 f"{missing} inputs have no training input within the window, so their predictions are nan; "
-                "use a larger bandwidth, or a window without an end, such as 'gaussian'.",
+                f"use a larger {wider}, or a window without an end, such as 'gaussian'.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -45,6 +45,9 @@ class Kernel(Parameters):
     on_vectors: bool = True
     """Whether inputs are rows of numbers, as scikit-learn has them."""
 
+    of_distance: bool = False
+    """Whether ||k(x, .) - k(y, .)|| rises with a distance of x and y, which `fill_distances` gives."""
+
     # ---- the user's face ----
 
     def __call__(self, X: Any, Y: Any = None, *, threads: int | None = None) -> np.ndarray:
@@ -120,6 +123,21 @@ class Kernel(Parameters):
     def diagonal(self, A: Any) -> np.ndarray:
         """k(a_i, a_i), by default from small blocks along the diagonal."""
         return np.concatenate([self._tile(A[i], A[i]).diagonal() for i in _tiles.split(len(A), 16)])
+
+    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        """tile_ij <- the distance of inputs, or its square, that ||k(a_i, .) - k(b_j, .)|| rises with.
+
+        It tells who is nearer also where kernel values underflow or are equal up to rounding.
+        """
+        raise TypeError(f"{self!r} is not a function of a distance of its inputs.")
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        """||k(x, .) - k(y, .)||^2 from what `fill_distances` gives."""
+        raise TypeError(f"{self!r} is not a function of a distance of its inputs.")
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray | None:
+        """log k(x, y) from what `fill_distances` gives, also where k(x, y) underflows; None where that is not known."""
+        return None
 
     # ---- shared by kernels, Gram and Function ----
 
@@ -475,6 +493,20 @@ class Scaled(Unary):
 
     def outer(self, values: np.ndarray) -> None:
         values *= self.factor
+
+    @property
+    def of_distance(self) -> bool:  # type: ignore[override]
+        return self.kernel.of_distance and self.factor > 0
+
+    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        self.kernel.fill_distances(A, B, tile)
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        return self.factor * self.kernel.squares_from(distances)
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray | None:
+        logs = self.kernel.logs_from(distances) if self.factor > 0 else None
+        return None if logs is None else logs + np.log(self.factor)
 
     def outer_slope(self, values: np.ndarray) -> None:
         values[...] = self.factor

@@ -63,8 +63,16 @@ class Linear(DotProduct):
         None stands for 1.
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
+
+    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.squared_distances(B, tile)
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        return distances
 
     def phi(self, s: np.ndarray) -> None:
         """Leave s as it is."""

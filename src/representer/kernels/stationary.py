@@ -20,7 +20,10 @@ from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_
 
 
 class Stationary(OfOneNumber):
-    """The family: distances, gradients and sparse inputs, written once. phi(0) must be 1."""
+    """The family: distances, gradients and sparse inputs, written once. phi(0) must be 1.
+
+    A kernel whose phi falls everywhere says so by ``of_distance = True``.
+    """
 
     length_scale: Any
 
@@ -41,6 +44,14 @@ class Stationary(OfOneNumber):
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
         self.phi(tile)
+
+    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.squared_distances(B, tile)
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        values = distances.copy()
+        self.phi(values)
+        return 2.0 - 2.0 * values
 
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
@@ -117,6 +128,8 @@ class RBF(Stationary):
            [0.6065, 1.    ]])
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
@@ -126,6 +139,12 @@ class RBF(Stationary):
     def slope(self, s: np.ndarray) -> None:
         radial.exponential(s, 0.5)
         s *= -0.5
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        return -2.0 * np.expm1(-0.5 * distances)
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+        return -0.5 * distances
 
 
 class Matern(Stationary):
@@ -140,6 +159,8 @@ class Matern(Stationary):
     nu : float
         Smoothness: up to 100, or infinity. It is not a hyper-parameter with a gradient.
     """
+
+    of_distance = True
 
     def __init__(self, length_scale: Any = None, nu: float = 1.5):
         self.length_scale = length_scale
@@ -162,6 +183,21 @@ class Matern(Stationary):
             radial.exponential(s, 0.5)
         else:
             s[...] = _bessel(np.sqrt(2.0 * self.nu * s, dtype=np.float64), self.nu)
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+        if self.nu == np.inf:
+            return -0.5 * distances
+        r = np.sqrt(2.0 * self.nu * distances)
+        if self.nu == 0.5:
+            return -r
+        if self.nu == 1.5:
+            return np.log1p(r) - r
+        if self.nu == 2.5:
+            return np.log1p(r + r * r / 3.0) - r
+        near = np.minimum(r, 100.0)  # beyond, K_nu(r) may underflow, but exp(r) K_nu(r) does not
+        far = np.maximum(r, 100.0)
+        ends = np.log(special.kve(self.nu, far)) - far + self.nu * np.log(0.5 * far) + np.log(2.0)
+        return np.where(r < 100.0, np.log(_bessel(near, self.nu)), ends - special.gammaln(self.nu))
 
     def slope(self, s: np.ndarray) -> None:
         if self.nu == np.inf:
@@ -214,6 +250,8 @@ class RationalQuadratic(Stationary):
         Small for a wide mixture of length scales; at infinity it is the RBF kernel.
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None, mixture: float = 1.0):
         self.length_scale = length_scale
         self.mixture = mixture
@@ -233,6 +271,9 @@ class RationalQuadratic(Stationary):
     def slope(self, s: np.ndarray) -> None:
         self._power(s, self.mixture + 1.0)
         s *= -0.5
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+        return -self.mixture * np.log1p(distances * (0.5 / self.mixture))
 
     def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
         t = s / (2.0 * self.mixture)
@@ -262,12 +303,16 @@ class Periodic(Stationary):
     period : float or array of shape (n_columns,)
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None, period: Any = 1.0):
         self.length_scale = length_scale
         self.period = period
 
     phi = RBF.phi
     slope = RBF.slope
+    squares_from = RBF.squares_from
+    logs_from = RBF.logs_from
 
     def prepare(self, X: Any, like: Any = None) -> Angles:
         X = checks.vectors(X, self, None if like is None else like.angles)
@@ -318,6 +363,8 @@ class Laplacian(Kernel):
     length_scale : float, array of shape (n_columns,) or None
     """
 
+    of_distance = True
+
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
@@ -336,6 +383,15 @@ class Laplacian(Kernel):
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.absolute_differences(B, tile)
         radial.exponential(tile, 1.0)
+
+    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        A.absolute_differences(B, tile)
+
+    def squares_from(self, distances: np.ndarray) -> np.ndarray:
+        return -2.0 * np.expm1(-distances)
+
+    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+        return -distances
 
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)

@@ -77,6 +77,13 @@ def _log_sphere(d: int) -> float:
     return np.log(2.0) + 0.5 * d * np.log(np.pi) - special.gammaln(0.5 * d)
 
 
+def _inverse(bandwidths: np.ndarray, power: int, dtype: np.dtype) -> np.ndarray:
+    """bandwidths^(-power), held below infinity, whose product with a distance of zero is no number."""
+    with np.errstate(over="ignore"):
+        inverse = bandwidths ** -float(power)
+    return np.minimum(inverse, np.finfo(dtype).max).astype(dtype)
+
+
 @dataclass(frozen=True)
 class Decaying(Window):
     """exp(-r^power / power), power 1 or 2."""
@@ -98,24 +105,23 @@ class Decaying(Window):
     def mercer(self, d: int) -> bool:
         return True
 
-    def _rates(self, bandwidths: np.ndarray) -> np.ndarray:
-        return 0.5 / bandwidths**2 if self.power == 2 else 1.0 / bandwidths
-
     def add(self, s, V, bandwidths, least, sums, scratch) -> None:
         if self.power == 1:
             np.sqrt(s, out=s)
-        windows.decaying_sums(s, V, self._rates(bandwidths).astype(s.dtype), least, sums, scratch)
+        windows.decaying_sums(s, V, _inverse(bandwidths, self.power, s.dtype) / self.power, least, sums, scratch)
 
     def exponents(self, least: np.ndarray, bandwidths: np.ndarray) -> np.ndarray:
-        return self._rates(bandwidths)[:, None] * least.astype(np.float64)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # an infinite one says that w is zero
+            exponents = least.astype(np.float64) / (self.power * bandwidths[:, None] ** self.power)
+        return np.where(least > 0, exponents, 0.0)
 
 
 class _Ending(Window):
     """A window that is zero from r = 1 on."""
 
     def add(self, s, V, bandwidths, least, sums, scratch) -> None:
-        for h, bandwidth in enumerate(bandwidths):
-            self.fill(s, bandwidth**-2.0, scratch)
+        for h, inverse in enumerate(_inverse(bandwidths, 2, s.dtype)):
+            self.fill(s, inverse, scratch)
             products.apply(scratch, V, sums[h])
 
     def fill(self, s: np.ndarray, inverse: float, out: np.ndarray) -> None:

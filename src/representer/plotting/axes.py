@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 
 def pyplot() -> Any:
@@ -14,6 +15,11 @@ def pyplot() -> Any:
     except ImportError as error:
         raise ImportError("Pictures need matplotlib; install it with: pip install 'representer[plot]'") from error
     return plt
+
+
+def dense(X: Any) -> np.ndarray:
+    """Inputs to draw, sparse or not, as an array."""
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
 def panels(ax: Any, count: int = 1) -> np.ndarray:

@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from representer.kernels import checks
-from representer.plotting.axes import even_grid, panels
-
-
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+from representer.plotting.axes import dense, even_grid, panels
 
 
 class DensityDisplay:
@@ -60,7 +55,7 @@ class DensityDisplay:
         """
         check_is_fitted(estimator)
         checks.whole(points, "points", least=2)
-        X = _dense(estimator.X_fit_)
+        X = dense(estimator.X_fit_)
         if X.shape[1] > 2:
             raise ValueError(f"The density has {X.shape[1]} columns; a picture shows one or two.")
         if margin is None:
@@ -137,7 +132,7 @@ class RegressionDisplay:
         """
         check_is_fitted(estimator)
         checks.whole(points, "points", least=2)
-        X = _dense(X)
+        X = dense(X)
         if X.ndim != 2 or X.shape[1] != 1:
             raise ValueError(f"X has shape {X.shape}; a curve needs one column.")
         x = even_grid(X, points, margin)[0].astype(X.dtype if X.dtype.kind == "f" else np.float64)

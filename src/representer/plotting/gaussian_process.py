@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.gaussian_process import GaussianProcessRegressor
-from representer.plotting.axes import panels
+from representer.plotting.axes import dense, panels
 
 
 class GaussianProcessDisplay:
@@ -87,9 +86,8 @@ class GaussianProcessDisplay:
         if columns != 1:
             found = "inputs that are not vectors" if columns is None else f"{columns} input columns"
             raise ValueError(f"The process has {found}; this picture needs exactly one column of numbers.")
-        fitted = estimator.X_fit_.toarray() if sparse.issparse(estimator.X_fit_) else estimator.X_fit_
-        inputs = np.asarray(fitted, np.float64).ravel()
-        x = _around(inputs) if X is None else np.sort(np.asarray(X, np.float64).ravel())
+        inputs = dense(estimator.X_fit_).astype(np.float64).ravel()
+        x = _around(inputs) if X is None else np.sort(dense(X).astype(np.float64).ravel())
         mean, std = (np.reshape(part, (len(x), -1)) for part in estimator.predict(x[:, None], return_std=True))
         if not 0 <= target < mean.shape[1]:
             raise ValueError(f"target is {target}, but there are {mean.shape[1]}, counted from 0.")

@@ -10,7 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from representer.estimators.inputs import is_precomputed
 from representer.estimators.pca import KernelPCA
 from representer.kernels import checks
-from representer.plotting.axes import pyplot
+from representer.plotting.axes import dense, even_grid, pyplot
+
+LEGEND = 20
+"""Classes that a legend has room for."""
 
 
 class EigenfunctionDisplay:
@@ -54,14 +57,12 @@ class EigenfunctionDisplay:
     ) -> EigenfunctionDisplay:
         """The first components of a fitted `KernelPCA` on two columns; the grid reaches beyond the data by a margin."""
         check_is_fitted(estimator)
-        X: Any = np.asarray(estimator.X_fit_) if estimator.kernel_.on_vectors else None
+        X: Any = dense(estimator.X_fit_) if estimator.kernel_.on_vectors else None
         if X is None or np.shape(X)[1:] != (2,) or is_precomputed(estimator.kernel_):
             raise ValueError(
                 "Contours need inputs of two columns of numbers; use EmbeddingDisplay for inputs of any other type."
             )
-        low, high = X.min(axis=0), X.max(axis=0)
-        low, high = low - margin * (high - low), high + margin * (high - low)
-        columns, rows = (np.linspace(low[f], high[f], checks.whole(grid, "grid", least=2)) for f in (0, 1))
+        columns, rows = even_grid(X, checks.whole(grid, "grid", least=2), margin * np.ptp(X, axis=0))
         points = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
         found = len(estimator.eigenvalues_)
         shown = found if n_components is None else min(checks.whole(n_components, "n_components"), found)
@@ -99,7 +100,8 @@ class EmbeddingDisplay:
     ----------
     scores : array of shape (n, 2)
     labels : array of shape (n,), optional
-        Few different values, or words, are classes with a legend; other numbers are a colour scale.
+        Words are classes, and so are whole numbers of at most 20 values; other numbers are a colour scale. Up to 20
+        classes have a legend; of more each stands at the mean of its points.
     names : pair of str
         Of the axes.
 
@@ -112,6 +114,8 @@ class EmbeddingDisplay:
     def __init__(self, scores: np.ndarray, labels: Any = None, names: tuple[str, str] = ("", "")):
         self.scores = scores
         self.labels = None if labels is None else np.asarray(labels)
+        if self.labels is not None and self.labels.dtype.kind not in "biuf":
+            self.labels = self.labels.astype(str)  # so that labels of several types have an order
         self.names = names
 
     @classmethod
@@ -137,13 +141,27 @@ class EmbeddingDisplay:
         size = float(np.clip(3000 / len(self.scores), 2, 30))
         if self.labels is None:
             self.ax_.scatter(*self.scores.T, s=size)
-        elif self.labels.dtype.kind == "f" or len(np.unique(self.labels)) > 20:
-            self.figure_.colorbar(self.ax_.scatter(*self.scores.T, c=self.labels, s=size), ax=self.ax_)
+        elif _are_classes(self.labels):
+            self._plot_classes(self.labels, size)
         else:
-            classes = np.unique(self.labels)
-            colours = pyplot().get_cmap("tab10" if len(classes) <= 10 else "tab20")
-            for c, label in enumerate(classes):
-                self.ax_.scatter(*self.scores[self.labels == label].T, s=size, label=str(label), color=colours(c))
-            self.ax_.legend()
+            self.figure_.colorbar(self.ax_.scatter(*self.scores.T, c=self.labels, s=size), ax=self.ax_)
         self.ax_.set(xlabel=self.names[0], ylabel=self.names[1])
         return self
+
+    def _plot_classes(self, labels: np.ndarray, size: float) -> None:
+        classes = np.unique(labels)
+        colours = pyplot().get_cmap("tab10" if len(classes) <= 10 else "tab20")
+        for c, label in enumerate(classes):
+            points = self.scores[labels == label]
+            self.ax_.scatter(*points.T, s=size, label=str(label), color=colours(c % colours.N))
+            if len(classes) > LEGEND:
+                self.ax_.annotate(str(label), points.mean(axis=0), ha="center", va="bottom", fontsize="x-small")
+        if len(classes) <= LEGEND:
+            self.ax_.legend()
+
+
+def _are_classes(labels: np.ndarray) -> bool:
+    """Whether labels are words, or whole numbers of few values."""
+    if labels.dtype.kind == "U":
+        return True
+    return len(np.unique(labels)) <= LEGEND and bool(np.all(labels == np.round(labels)))

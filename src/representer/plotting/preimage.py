@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from representer.plotting.axes import pyplot
+from representer.plotting.axes import dense, pyplot
 from representer.preimage.find import Preimage
 
 
@@ -38,7 +38,7 @@ class ImageRowsDisplay:
     """
 
     def __init__(self, rows: Mapping[str, Any], shape: tuple[int, int]):
-        self.rows = {name: np.asarray(images, np.float64) for name, images in rows.items()}
+        self.rows = {name: dense(images).astype(np.float64) for name, images in rows.items()}
         self.shape = tuple(shape)
         if not self.rows:
             raise ValueError("rows is empty; give at least one name with its images.")

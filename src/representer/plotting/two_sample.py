@@ -8,7 +8,7 @@ import numpy as np
 
 from representer.estimators.resampling import Outcome
 from representer.estimators.two_sample import MMD
-from representer.plotting.axes import panels
+from representer.plotting.axes import dense, panels
 
 
 class NullDisplay:
@@ -22,6 +22,8 @@ class NullDisplay:
         The resampled statistics.
     name : str
         Of the statistic.
+    n_kernels : int
+        How many kernels the p-value is for.
 
     Attributes
     ----------
@@ -40,18 +42,27 @@ class NullDisplay:
     (99,)
     """
 
-    def __init__(self, statistic: float, pvalue: float, null: np.ndarray, *, name: str = "statistic"):
+    def __init__(
+        self, statistic: float, pvalue: float, null: np.ndarray, *, name: str = "statistic", n_kernels: int = 1
+    ):
         self.statistic = statistic
         self.pvalue = pvalue
         self.null = null
         self.name = name
+        self.n_kernels = n_kernels
 
     @classmethod
     def from_outcome(cls, outcome: Outcome) -> NullDisplay:
-        """The picture of what a test found; of several kernels, that of the one with the smallest p-value."""
+        """The picture of what a test found; of several kernels, the statistics of the one with the smallest p-value.
+
+        The p-value is that of the test, which pays for the choice among them.
+        """
         if outcome.null is None:
             raise ValueError("This p-value comes from a normal law, so there are no resampled statistics to draw.")
-        return cls(outcome.statistic, outcome.pvalue, outcome.null, name=outcome.method.split(",")[0])
+        name = outcome.method.split(",")[0]
+        if outcome.parts:
+            name += f" of the best of {len(outcome.parts)} kernels"
+        return cls(outcome.statistic, outcome.pvalue, outcome.null, name=name, n_kernels=len(outcome.parts) or 1)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, Y: Any) -> NullDisplay:
@@ -63,7 +74,7 @@ class NullDisplay:
         ax = panels(ax)[0]
         bins = min(50, max(10, len(self.null) // 20))
         ax.hist(self.null, bins=bins, color="#9db8d2", edgecolor="white", linewidth=0.5, label="resampled")
-        label = f"observed, p = {self.pvalue:.3g}"
+        label = f"observed, p = {self.pvalue:.3g}" + (f" for all {self.n_kernels}" if self.n_kernels > 1 else "")
         ax.axvline(self.statistic, color="#c0392b", linewidth=2, label=label)
         ax.set(xlabel=self.name, ylabel="number of resamples")
         ax.legend(frameon=False)
@@ -107,7 +118,7 @@ class WitnessDisplay:
     @classmethod
     def from_estimator(cls, estimator: MMD, X: Any, Y: Any, *, n_points: int = 300) -> WitnessDisplay:
         """Compute the witness function on a grid over both samples, which have one column."""
-        X, Y = np.asarray(X), np.asarray(Y)
+        X, Y = dense(X), dense(Y)
         if any(Z.ndim != 2 or Z.shape[1] != 1 for Z in (X, Y)):
             raise ValueError(
                 f"The samples have shapes {X.shape} and {Y.shape}; the witness function is drawn over one column, "

@@ -7,14 +7,31 @@ import numpy as np
 from representer import _tiles
 from representer.kernels.base import OfOneNumber
 from representer.kernels.dot_product import DotProduct
-from representer.preimage.target import Target
+from representer.preimage.target import Target, strips
+
+RIDGES = (0.0, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+"""Strengths of the ridge that are tried, in units of the largest eigenvalue of the neighbours' scatter."""
+
+FEW = 10
+"""Neighbours that are also asked alone: far ones may mislead, as where an even power takes a value twice."""
+
+CLOSEST = 1e-6
+"""Squared distances, in length scales, are not trusted below it: a slope of phi may be infinite at 0."""
 
 
-def distances(target: Target, *, n_neighbours: int = 10) -> np.ndarray:
-    """z with |z - x_i| = d_i for the nearest x_i, in the least-squares sense, where d_i follows from ||f - k(x_i, .)||.
+def distances(target: Target, *, n_neighbours: int = 100) -> np.ndarray:
+    """z with |z - x_i|^2 = s_i for the nearest x_i, by least squares, where f(x_i) = phi(s_i) tells s_i.
 
-    A kernel phi(|x - y|^2) with a falling phi, or phi(<x, y>) with a rising one, can be inverted: distances in H become
-    distances of inputs. Then z is the circumcentre in the plane of the neighbours: no iteration, no local minima.
+    A kernel phi(|x - y|^2) with a falling phi, or phi(<x, y>) with a rising one, can be inverted. If f is a representer
+    k(z, .), or what a projection onto a space that holds the k(x_i, .) leaves of it, then f(x_i) = k(z, x_i): values of
+    f become distances of inputs, and z is the circumcentre in the plane of the neighbours. (Kwok and Tsang start from
+    ||f - k(x_i, .)|| instead, which counts what the projection took away as if it were distance from x_i.)
+
+    An error of f(x_i) is larger by 1 / |phi'(s_i)| in s_i, so equations have the weights phi'(s_i)^2. The values of a
+    function that is no representer contradict each other, and least squares follow them out of the data. So a ridge
+    pulls z towards the mean of the neighbours. All neighbours are asked and the FEW nearest alone, with each of the
+    RIDGES, and the z that is nearest to f in H is taken: one without a ridge where the equations agree. No iteration,
+    no local minima.
 
     Parameters
     ----------
@@ -26,40 +43,75 @@ def distances(target: Target, *, n_neighbours: int = 10) -> np.ndarray:
     ----------
     Kwok and Tsang, The pre-image problem in kernel methods, IEEE Transactions on Neural Networks 2004.
     """
-    kernel, factor = target.plain
-    if not (target.radial or isinstance(kernel, DotProduct)):
+    if not (target.radial or isinstance(target.plain[0], DotProduct)):
         raise ValueError(
             f"{target.kernel!r} is not a function of one distance or one inner product, so distances in its space do "
             "not tell distances of inputs; use method='gradient'."
         )
     index = target.nearest(n_neighbours)
-    parts = []
-    for rows in _tiles.split(len(target), 256):
-        near = index[rows]
-        P = target.inputs[near.ravel()].dense().values.astype(np.float64).reshape(*near.shape, -1)
-        values = np.take_along_axis(target.values.T[rows], near, axis=1) / factor
-        if target.radial:
-            # 2 - 2 phi(d^2) = ||f||^2 - 2 f(x_i) + 1, because k(z, z) = 1
-            similarities = values + 0.5 * (1.0 - target.squares[rows, None] / factor)
-            squares = inverse(kernel, similarities, 0.0, _reach(kernel))
-        else:
-            sizes = np.einsum("ijf,ijf->ij", P, P)
-            bound = 4.0 * float(sizes.max()) + 1.0
-            squares = sizes - 2.0 * inverse(kernel, values, -bound, bound)  # |z|^2 is the same for all and drops out
-        parts.append(locate(P, squares))
-    return target.from_scaled(np.concatenate(parts))
+    every, chunks = np.arange(len(target)), _tiles.split(len(target), 512)
+    return np.concatenate([_nearest(target, every[rows], index[rows]) for rows in chunks])
 
 
-def locate(P: np.ndarray, squares: np.ndarray) -> np.ndarray:
+def _nearest(target: Target, functions: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Of the points that few and many neighbours and all ridges give, those nearest in H, for some functions."""
+    best, lowest = np.empty(0), np.full(len(functions), np.inf)
+    for count in sorted({min(FEW, index.shape[1]), index.shape[1]}):
+
+        def visit(some: slice, count: int = count) -> np.ndarray:
+            return _locate_from_values(target, functions[some], index[some, :count])
+
+        parts = strips(len(functions), visit)
+        for Z in map(target.from_scaled, np.concatenate(parts, axis=1)):
+            squares = target.squared_distances(Z, functions)
+            best = np.where((squares < lowest)[:, None], Z, best) if best.size else Z
+            lowest = np.minimum(squares, lowest)
+    return best
+
+
+def _locate_from_values(target: Target, functions: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """The points of `locate` for some functions, from their values at neighbours."""
+    kernel, factor = target.plain
+    assert isinstance(kernel, OfOneNumber)
+    P = target.inputs[near.ravel()].dense().values.astype(np.float64).reshape(*near.shape, -1)
+    values = target.values[near, functions[:, None]] / factor
+    if target.radial:
+        reach = _reach(kernel)
+        squares = inverse(kernel, values, 0.0, reach)
+        slopes = np.maximum(squares, CLOSEST)
+        kernel.slope(slopes)
+        slopes[squares > 0.999 * reach] = 0.0  # a value below all that phi takes tells no distance
+    else:
+        sizes = np.einsum("ijf,ijf->ij", P, P)
+        bound = 4.0 * float(sizes.max()) + 1.0
+        slopes = inverse(kernel, values, -bound, bound)
+        squares = sizes - 2.0 * slopes  # |z|^2 is the same for all and drops out
+        kernel.slope(slopes)
+    return locate(P, squares, slopes**2)
+
+
+def locate(P: np.ndarray, squares: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Points z in the planes of the points P (one stack per z) with |z - p_i|^2 = squares_i up to a constant.
 
-    From |z - m|^2 - 2 <z - m, p_i - m> + |p_i - m|^2 = squares_i, m the mean, less the mean of these equations.
+    From |z - m|^2 - 2 <z - m, p_i - m> + |p_i - m|^2 = squares_i, m the mean, less the mean of these equations:
+    weighted least squares, with each of the RIDGES. Shape (ridges, stacks, columns).
     """
-    mean = P.mean(axis=1)
+    total = weights.sum(axis=1, keepdims=True)
+    weights = np.divide(weights, total, out=np.full(weights.shape, 1.0 / weights.shape[1]), where=total > 0)
+    mean = np.einsum("ij,ijf->if", weights, P)
     centred = P - mean[:, None]
     sides = 0.5 * (np.einsum("ijf,ijf->ij", centred, centred) - squares)
-    sides -= sides.mean(axis=1, keepdims=True)
-    return mean + np.einsum("ifj,ij->if", np.linalg.pinv(centred, rtol=1e-7), sides)
+    sides -= np.einsum("ij,ij->i", weights, sides)[:, None]
+    roots = np.sqrt(weights)
+    U, d, V = np.linalg.svd(roots[:, :, None] * centred, full_matrices=False)
+    along = np.einsum("ijk,ij->ik", U, roots * sides)
+    largest = d[:, :1]
+    found = []
+    for ridge in RIDGES:
+        size = d**2 + ridge * largest**2
+        steps = np.divide(d * along, size, out=np.zeros_like(d), where=d > 1e-7 * largest)
+        found.append(mean + np.einsum("ikf,ik->if", V, steps))
+    return np.stack(found)
 
 
 def _reach(kernel: OfOneNumber) -> float:

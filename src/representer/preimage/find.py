@@ -93,7 +93,7 @@ def preimage(
         When to end: at steps below so many length scales for "fixed_point" (1e-5), at relative changes of the squared
         distance below it for "gradient" (1e-9).
     n_neighbours : int, optional
-        How many training inputs "distances" asks: 10.
+        How many training inputs "distances" asks: 100.
     alpha : float, optional
         Strength of the ridge in "learned": 1e-3.
     neighbours : callable, optional
