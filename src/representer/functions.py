@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from importlib import import_module
 from numbers import Real
 from typing import Any
@@ -56,7 +55,8 @@ class Function:
 
     def with_coef(self, coef: Any, constant: Any = 0.0) -> Function:
         """sum_i coef_i k(x_i, .) + constant on the same inputs, which are not prepared once more."""
-        other = copy(self)
+        other = object.__new__(Function)
+        other.kernel, other.X, other._prepared = self.kernel, self.X, self._prepared
         other._set(coef, constant)
         return other
 

@@ -161,14 +161,14 @@ class SVCPath(ClassifierMixin, BaseEstimator):
 
     def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray) -> np.ndarray | None:
         """Squared distances of all pairs, if several kernels depend on nothing else and there is memory for them."""
-        if sum(map(_of_distance, kernels)) < 2 or 8 * len(order) ** 2 > self._budget:
+        if sum(map(_isotropic, kernels)) < 2 or 8 * len(order) ** 2 > self._budget:
             return None
         return working_set.matrix_of(self._whole(SquaredDistance(1.0), X, order))
 
     def _matrix(self, problem: BoxProblem, distances: np.ndarray | None) -> np.ndarray:
         """The float32 kernel matrix of all samples, from shared distances where they decide."""
         kernel: Any = problem.kernel
-        if distances is None or not _of_distance(kernel):
+        if distances is None or not _isotropic(kernel):
             return working_set.matrix_of(problem)
         K = np.empty_like(distances)
 
@@ -233,5 +233,5 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         return self.best_estimator_.predict(X)
 
 
-def _of_distance(kernel: Kernel) -> bool:
-    return isinstance(kernel, Stationary) and kernel.of_distance
+def _isotropic(kernel: Kernel) -> bool:
+    return isinstance(kernel, Stationary) and kernel.isotropic

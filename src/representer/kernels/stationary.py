@@ -57,7 +57,7 @@ class Stationary(OfOneNumber):
         return np.ones(len(A), A.dtype)
 
     @property
-    def of_distance(self) -> bool:
+    def isotropic(self) -> bool:
         """Whether |x - y| is all that decides: one length scale, and no other distance than the Euclidean one."""
         own = type(self).prepare is Stationary.prepare and type(self).fill is Stationary.fill
         return own and np.ndim(self.length_scale) == 0
