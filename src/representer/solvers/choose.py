@@ -180,7 +180,7 @@ def matrix_form(n: int, memory: int) -> str:
     """How a solver with many products holds the kernel matrix: in float64, in float32, or not at all."""
     if 8 * n * n <= memory // 8:
         return "float64"
-    return "float32" if 4 * n * n <= memory // 4 else "operator"
+    return "float32" if stores_tiles(n, memory) else "operator"
 
 
 def choose_machine(n: int, loss: Loss, *, memory: int, outputs: int = 1) -> Plan:
@@ -189,8 +189,8 @@ def choose_machine(n: int, loss: Loss, *, memory: int, outputs: int = 1) -> Plan
     ==================  ================================  =====================================================
     solver              when                              takes
     ==================  ================================  =====================================================
-    newton              the loss has a curvature          K in float64 up to an eighth of the memory, in float32 up
-                                                          to a quarter, and beyond that no matrix but its products
+    newton              the loss has a curvature          K in float64 up to an eighth of the memory, its half in
+                                                          float32 up to a quarter, beyond that only its products
     smoothed newton     the loss has kinks                the same, more often
     lbfgs               only value and gradient are       a factor of K, n^2 doubles unless its rank is low
                         known
@@ -202,7 +202,7 @@ def choose_machine(n: int, loss: Loss, *, memory: int, outputs: int = 1) -> Plan
             "set complete = True, or use a smooth loss."
         )
     form = matrix_form(n, memory)
-    size = {"float64": 8, "float32": 4, "operator": 0}[form] * n * n
+    size = {"float64": 8, "float32": 2, "operator": 0}[form] * n * n
     stored = "without an n x n matrix" if form == "operator" else f"with a {form} matrix in memory"
     if not loss.complete or not loss.convex:
         why = "only value and gradient of the loss are known" if loss.convex else "the loss is not convex"

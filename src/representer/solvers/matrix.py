@@ -10,12 +10,10 @@ from representer import _tiles
 from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
 from representer.gram import Gram
 from representer.problem import Problem
+from representer.solvers.packed import PackedGram
 
 RANK = 500
 """The largest rank of a preconditioner: its set-up at each Newton step takes rank^2 n operations."""
-
-TWICE_FROM = 5000
-"""Rows from which a stored matrix is computed without regard to its symmetry: 3 times faster at 20,000 rows."""
 
 
 class Matrix:
@@ -25,22 +23,22 @@ class Matrix:
     ----------
     problem : Problem
     form : {"float64", "float32", "operator"}
-        In memory in one of two precisions, or float32 values computed anew in each product.
+        In memory as an array, in memory as float32 tiles of the lower triangle, or float32 values computed anew in each
+        product.
     """
 
     def __init__(self, problem: Problem, form: str):
         self.problem, self.form = problem, form
-        self.products, self.twice = 0, False
+        self.products = 0
         self._low_rank: LowRank | None = None
         self._factor: LowRank | None = None
         self.inputs = problem.exact if form == "float64" else problem.fast
         gram = Gram.of(problem.kernel, self.inputs, threads=problem.threads)
         self.K: Any = gram
-        if form != "operator":
-            # to write a tile to both of its places takes longer than to compute it twice where rows are long
-            self.twice = problem.n >= TWICE_FROM and problem.kernel.sliced
-            both = (self.inputs, self.inputs) if self.twice else (self.inputs,)
-            self.K = problem.kernel.block(*both, threads=problem.threads).astype(form, copy=False)
+        if form == "float64":
+            self.K = problem.kernel.block(self.inputs, threads=problem.threads)
+        elif form == "float32":
+            self.K = PackedGram(problem.kernel, self.inputs, problem.threads)
         self.diagonal = gram.diag().astype(np.float64)
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
@@ -49,10 +47,8 @@ class Matrix:
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         """The values between some of the inputs, in float64."""
-        if len(rows) == self.problem.n and self.form != "operator":
-            return self.K.astype(np.float64)
         if self.form == "float64":
-            return self.K[np.ix_(rows, rows)]
+            return self.K.copy() if len(rows) == self.problem.n else self.K[np.ix_(rows, rows)]
         return self.problem.kernel.block(self.problem.exact[rows], threads=self.problem.threads)
 
     def low_rank(self, strength: float) -> LowRank:
@@ -78,8 +74,4 @@ class Matrix:
     def evaluations(self) -> int:
         """Kernel values that were computed for products."""
         n = self.problem.n
-        return n * n if self.twice else n * (n + 1) // 2 * (self.products if self.form == "operator" else 1)
-
-    @property
-    def bytes(self) -> int:
-        return 0 if self.form == "operator" else self.K.nbytes
+        return n * (n + 1) // 2 * (self.products if self.form == "operator" else 1)
