@@ -43,3 +43,16 @@ def test_factors():
     assert rough is matrix.low_rank(1.0)
     assert len(rough.factor) < len(F)
     assert np.linalg.eigvalsh(K - rough.factor.T @ rough.factor).max() <= 1.0
+
+
+@pytest.mark.parametrize("form", ["float32", "operator"])
+def test_refined(form, rng):
+    """Products in float64 from then on, and all kernel values are counted."""
+    p = problem(Squared(), n=300)
+    matrix, pairs, V = Matrix(p, form), 300 * 301 // 2, rng.normal(size=(300, 2))
+    np.testing.assert_allclose(matrix.exactly(V), p.kernel(p.X) @ V, atol=1e-11)
+    before = matrix.evaluations
+    assert before == pairs * (2 if form == "float32" else 1)
+    matrix.refine()
+    np.testing.assert_allclose(matrix @ V, p.kernel(p.X) @ V, atol=1e-11)
+    assert matrix.evaluations == before + pairs

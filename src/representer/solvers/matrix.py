@@ -29,7 +29,7 @@ class Matrix:
 
     def __init__(self, problem: Problem, form: str):
         self.problem, self.form = problem, form
-        self.products = 0
+        self.products = self.exact_products = self.before = 0
         self._low_rank: LowRank | None = None
         self._factor: LowRank | None = None
         self.inputs = problem.exact if form == "float64" else problem.fast
@@ -44,6 +44,18 @@ class Matrix:
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         self.products += 1
         return (self.K @ V.astype(self.K.dtype)).astype(np.float64, copy=False)
+
+    def exactly(self, V: np.ndarray) -> np.ndarray:
+        """K V with values in float64, computed anew."""
+        self.exact_products += 1
+        return self.problem.gram @ V
+
+    def refine(self) -> None:
+        """From now on compute values anew in float64: slow, but for what float32 cannot solve."""
+        self.before = self.evaluations
+        self.form, self.products, self.exact_products = "float64 operator", 0, 0
+        self.inputs, self.K = self.problem.exact, self.problem.gram
+        self.diagonal = self.K.diag()
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         """The values between some of the inputs, in float64."""
@@ -73,5 +85,5 @@ class Matrix:
     @property
     def evaluations(self) -> int:
         """Kernel values that were computed for products."""
-        n = self.problem.n
-        return n * (n + 1) // 2 * (self.products if self.form == "operator" else 1)
+        n, anew = self.problem.n, self.form.endswith("operator")
+        return self.before + n * (n + 1) // 2 * (self.exact_products + (self.products if anew else 1))

@@ -57,10 +57,10 @@ class Dual:
         return -self.conjugates - 0.5 * self.strength * self.square
 
     @classmethod
-    def at(cls, problem: Problem, v: np.ndarray, matrix: Matrix) -> Dual:
-        """The dual point v."""
+    def at(cls, problem: Problem, v: np.ndarray, product: Callable[[np.ndarray], np.ndarray]) -> Dual:
+        """The dual point v, with a function that multiplies by K."""
         coef = -problem.weights * v / problem.strength
-        return cls(v, problem.conjugates(v), max(float(np.vdot(coef, matrix @ coef)), 0.0), problem.strength)
+        return cls(v, problem.conjugates(v), max(float(np.vdot(coef, product(coef))), 0.0), problem.strength)
 
     @classmethod
     def of_slopes(cls, problem: Problem, point: Point, image: np.ndarray, applied: np.ndarray) -> Dual:
@@ -182,7 +182,7 @@ class _Newton:
             point = self.smooth(smooth, smooth.centred(point), _constant(close), most=50).point
             hard = self.steps - before >= 50
             center = problem.feasible(smooth.loss.gradient(problem.y, point.values))
-            dual |= Dual.at(problem, center, self.matrix)
+            dual |= Dual.at(problem, center, self.matrix.__matmul__)
             dual |= Dual.near(problem, point, self.matrix.diagonal)
             here = problem.centred(point)
             value = problem.objective(here)
