@@ -146,7 +146,10 @@ def test_local_minimum_is_said():
     )
     certificate = KernelMachine(loss=cauchy, tol=1e-5).fit(X, y).certificate_
     assert "local minimum" in certificate.reason
-    assert certificate.dual is None
+    assert (certificate.dual, certificate.measure) == (None, "gradient")
+    strong = KernelMachine(loss=cauchy, regularizer=Norm(1e3)).fit(X, y)
+    assert strong.certificate_.converged
+    assert strong.function_.norm() == 0.0
 
 
 def test_plan():

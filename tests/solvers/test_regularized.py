@@ -107,6 +107,24 @@ def test_regularizer_that_is_not_convex():
     assert found.relative <= 1e-7
 
 
+CAUCHY = CustomLoss(lambda y, f: np.log1p((f - y) ** 2), lambda y, f: 2 * (f - y) / (1 + (f - y) ** 2), convex=False)
+
+
+def test_strong_norm_gives_zero_without_convexity():
+    """f = 0 is a local minimum exactly if ||sum_i w_i l'(y_i, b) k(x_i, .)|| <= strength."""
+    p = problem(CAUCHY, n=30, weighted=True)
+    slopes = p.weights * CAUCHY.gradient(p.y, p.zero().values)
+    kink = np.sqrt(np.sum(slopes * (p.kernel(p.X) @ slopes)))
+    for strength in (1.01 * kink, 2 * kink, 1e3 * kink):
+        found = solve(p, Norm(strength))
+        assert (found.point.square, found.strength, found.relative, found.dual) == (0.0, np.inf, 0.0, None)
+        assert found.steps < 100
+    found = solve(p, Norm(0.9 * kink))
+    assert found.point.square > 0.0
+    assert found.relative <= 1e-8
+    assert solve(p, Ball(1.0)).point.square > 0.0
+
+
 @pytest.mark.parametrize("form", ["float32", "operator"])
 @pytest.mark.parametrize("loss", [Logistic(), Pinball([0.2, 0.7]), CustomLoss(Squared().value, Squared().gradient)])
 def test_float32_products_with_a_float64_gap(loss, form):

@@ -93,6 +93,7 @@ class Machine(BaseEstimator):
             precision=found.precision,
             primal=found.primal,
             dual=found.dual,
+            measure="" if found.dual is not None else "gradient",
         )
         self._keep(problem, found, certificate)
 
@@ -106,7 +107,8 @@ class Machine(BaseEstimator):
         self.n_iter_ = max(1, certificate.iterations)
         if not certificate.converged:
             warnings.warn(
-                f"The fit reached a relative gap of {certificate.residual:.2g}, not the tolerance {self.tol:.2g}; "
+                f"The fit reached a {certificate.measure or 'relative gap'} of {certificate.residual:.2g}, "
+                f"not the tolerance {self.tol:.2g}; "
                 "use a stronger regulariser, a kernel with a shorter length scale, or a larger tol or max_iter.",
                 ConvergenceWarning,
                 stacklevel=4,

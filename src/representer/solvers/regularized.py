@@ -101,7 +101,7 @@ class _Search:
         self.start: Point | None = None
         self.steps = self.failed = 0
         self.inner = 0.1 * tol
-        self.mismatch, self.inside, self.least = np.inf, 0.0, 0.0
+        self.mismatch, self.at_zero, self.inside, self.least = np.inf, np.inf, 0.0, 0.0
         self.best, self.strength, self.primal, self.dual = problem.zero(), np.inf, np.inf, -np.inf
 
     def at_fixed(self, strength: float) -> Regularized:
@@ -129,16 +129,23 @@ class _Search:
         """Whether f = 0 with the best intercept is within the tolerance."""
         self.primal = self.problem.losses(self.best.values) + self.regularizer.value(0.0)
         self.least = 1e-3 * self._scale()  # in a ball the least objective may be zero, and all gaps large next to it
-        if not self.convex:
-            return False
         problem = replace(self.problem, strength=1.0)
         if problem.loss.smooth:
             image = problem.image(self.best)
-            self._bound(newton.Dual.of_slopes(problem, self.best, image, self._product(image)))
+            dual = newton.Dual.of_slopes(problem, self.best, image, self._product(image))
         else:
             v = problem.feasible(problem.loss.gradient(problem.y, self.best.values))
-            self._bound(newton.Dual.at(problem, v, self._product))
+            dual = newton.Dual.at(problem, v, self._product)
+        if not self.convex:
+            self.at_zero = self._excess_at_zero(np.sqrt(dual.square))
+            return False
+        self._bound(dual)
         return self.primal - self.dual <= self.tol * self._scale()
+
+    def _excess_at_zero(self, slope: float) -> float:
+        """log(slope / R'(0)), the limit of the excess as f goes to 0: up to zero, f = 0 is a local minimum."""
+        kink = self.regularizer.derivative(0.0)
+        return float(np.log(slope / kink)) if slope > 0.0 and kink > 0.0 else -np.inf if kink > 0.0 else np.inf
 
     def _product(self, V: np.ndarray) -> np.ndarray:
         """K V, as precise as the tolerance asks for."""
@@ -232,13 +239,16 @@ class _Search:
             return True
         if self.convex:
             return self.primal - self.dual <= self.tol * self._scale()
-        return abs(excess) <= self.tol
+        # from where f falls as 1 / strength, stronger regularisers tell nothing new
+        vanishes = self.at_zero - 0.01 <= excess <= self.at_zero + 0.01 <= 0.01
+        return abs(excess) <= self.tol or vanishes
 
     def result(self) -> Regularized:
         precision = "float64" if self.matrix.form.startswith("float64") else "float32 products"
         precision += ", float64 gap" if self.rounded else ""
         # without convexity there is no gap, but the same difference vanishes at a stationary point, from either side
-        relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else abs(self.mismatch)
+        mismatch = abs(self.mismatch) if np.isfinite(self.strength) else max(self.at_zero, 0.0)
+        relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else mismatch
         squared = self.convex and self.regularizer.fixed_strength is not None
         bound = float(np.sqrt(2.0 * max(self.inside, 0.0) / self.strength)) if squared else np.inf
         dual = self.dual if self.convex else None
