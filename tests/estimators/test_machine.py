@@ -12,6 +12,7 @@ from representer import KernelMachine, KernelQuantileRegression, KernelRidge
 from representer.kernels import RBF, Spectrum
 from representer.losses import CustomLoss, Hinge, Huber, Logistic, Multinomial, Pinball, Poisson, Squared
 from representer.regularizers import Ball, CustomRegularizer, Norm, SquaredNorm
+from representer.solvers import working_set
 
 
 def data(n=50, seed=0):
@@ -150,6 +151,20 @@ def test_local_minimum_is_said():
     strong = KernelMachine(loss=cauchy, regularizer=Norm(1e3)).fit(X, y)
     assert strong.certificate_.converged
     assert strong.function_.norm() == 0.0
+
+
+def test_pair_steps_are_counted(monkeypatch):
+    """A loss whose dual is a box starts with pair steps: with their steps and kernel values."""
+    found = []
+    solve = working_set.solve
+    monkeypatch.setattr(working_set, "solve", lambda *args, **more: found.append(solve(*args, **more)) or found[-1])
+    X, y = data()
+    model = KernelMachine(loss=Pinball([0.2, 0.7])).fit(X, y)
+    assert len(found) == 2
+    assert model.certificate_.iterations == model.n_iter_ + sum(result.steps for result in found)
+    assert model.certificate_.kernel_evaluations == 50 * 51 // 2 + sum(result.kernel_evaluations for result in found)
+    assert 1 <= model.n_iter_ <= model.max_iter
+    assert min(result.steps for result in found) > 0
 
 
 def test_score_of_several_outputs():

@@ -86,7 +86,7 @@ class Machine(BaseEstimator):
             residual=found.relative,
             tolerance=self.tol,
             error_bound=found.error_bound,
-            iterations=found.steps,
+            iterations=found.steps + found.pair_steps,
             kernel_evaluations=matrix.evaluations,
             bytes=plan.bytes,
             seconds=perf_counter() - started,
@@ -104,7 +104,7 @@ class Machine(BaseEstimator):
         self.dual_coef_ = found.point.coef[:, 0] if single else found.point.coef
         self.intercept_ = float(found.point.intercept[0]) if single else found.point.intercept
         self.function_ = Function(problem.kernel, problem.X, self.dual_coef_, self.intercept_)
-        self.n_iter_ = max(1, certificate.iterations)
+        self.n_iter_ = found.steps  # what max_iter bounds
         if not certificate.converged:
             warnings.warn(
                 f"The fit reached a {certificate.measure or 'relative gap'} of {certificate.residual:.2g}, "

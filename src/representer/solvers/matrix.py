@@ -29,7 +29,8 @@ class Matrix:
 
     def __init__(self, problem: Problem, form: str):
         self.problem, self.form = problem, form
-        self.products = self.exact_products = self.before = 0
+        self.products = self.exact_products = 0
+        self.elsewhere = 0  # kernel values that were computed in another form, or by others for the same solution
         self._low_rank: LowRank | None = None
         self._factor: LowRank | None = None
         self.inputs = problem.exact if form == "float64" else problem.fast
@@ -52,7 +53,7 @@ class Matrix:
 
     def refine(self) -> None:
         """From now on compute values anew in float64: slow, but for what float32 cannot solve."""
-        self.before = self.evaluations
+        self.elsewhere = self.evaluations
         self.form, self.products, self.exact_products = "float64 operator", 0, 0
         self.inputs, self.K = self.problem.exact, self.problem.gram
         self.diagonal = self.K.diag()
@@ -84,6 +85,6 @@ class Matrix:
 
     @property
     def evaluations(self) -> int:
-        """Kernel values that were computed for products."""
+        """Kernel values that were computed for products, and elsewhere."""
         n, anew = self.problem.n, self.form.endswith("operator")
-        return self.before + n * (n + 1) // 2 * (self.exact_products + (self.products if anew else 1))
+        return self.elsewhere + n * (n + 1) // 2 * (self.exact_products + (self.products if anew else 1))

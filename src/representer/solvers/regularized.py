@@ -30,6 +30,8 @@ class Regularized:
     relative: float
     """The gap, or where there is none the mismatch of the strength, relative to the objective."""
     steps: int
+    pair_steps: int
+    """Those with two coefficients each that found the start, where the dual is a box."""
     error_bound: float
     """At least ||f - f*||, f* the minimiser for the squared norm with the effective strength."""
     precision: str
@@ -99,7 +101,7 @@ class _Search:
         self.convex = problem.loss.convex and regularizer.convex
         self.rounded = matrix.form != "float64" and tol < FLOAT32_TOL
         self.start: Point | None = None
-        self.steps = self.failed = 0
+        self.steps = self.pair_steps = self.failed = 0
         self.inner = 0.1 * tol
         self.mismatch, self.at_zero, self.inside, self.least = np.inf, np.inf, 0.0, 0.0
         self.best, self.strength, self.primal, self.dual = problem.zero(), np.inf, np.inf, -np.inf
@@ -122,7 +124,7 @@ class _Search:
         """The solution with the squared norm, and its steps counted."""
         left = max(self.max_iter - self.steps, 1)
         found = self.solver.solve(problem, self.matrix, tol=tol, max_iter=left, start=start, progress=self.progress)
-        self.steps += found.steps
+        self.steps, self.pair_steps = self.steps + found.steps, self.pair_steps + found.pair_steps
         return found
 
     def zero_is_best(self) -> bool:
@@ -252,4 +254,5 @@ class _Search:
         squared = self.convex and self.regularizer.fixed_strength is not None
         bound = float(np.sqrt(2.0 * max(self.inside, 0.0) / self.strength)) if squared else np.inf
         dual = self.dual if self.convex else None
-        return Regularized(self.best, self.strength, self.primal, dual, relative, max(self.steps, 1), bound, precision)
+        steps = max(self.steps, 1), self.pair_steps
+        return Regularized(self.best, self.strength, self.primal, dual, relative, *steps, bound, precision)
