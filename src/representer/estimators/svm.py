@@ -60,7 +60,8 @@ class _SupportVectors(BaseEstimator):
         for name in ("memory", "threads"):
             if getattr(self, name) is not None:
                 checks.whole(getattr(self, name), name)
-        return choose_box(n, memory=machine_memory() if self.memory is None else self.memory, n_classes=n_classes)
+        memory = machine_memory() if self.memory is None else self.memory
+        return choose_box(n, memory=memory, n_classes=n_classes, probability=getattr(self, "probability", False))
 
     def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:
         kernel = to_kernel(self.kernel).fitted_to(X, weights)
@@ -169,7 +170,7 @@ class _Classifier(ClassifierMixin, _SupportVectors):
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
         several = len(self.classes_) > 2
         matrix = None
-        if several and plan.bytes == 4 * len(codes) ** 2:
+        if several and plan.kernel_evaluations < len(codes) ** 2:  # each pair of points once, so of a whole matrix
             matrix = working_set.matrix_of(whole)
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):

@@ -102,7 +102,7 @@ def choose_ridge(
     return plan
 
 
-def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
+def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = False) -> Plan:
     """The plan for a box-constrained dual with n coefficients, or one for each pair of classes.
 
     ====================================  ====================================  =================================
@@ -113,9 +113,12 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
     of a working set                      otherwise                             8,192^2 floats, more if more
                                                                                 coefficients are free
     ====================================  ====================================  =================================
+
+    Probabilities need a matrix of the free support vectors in doubles, too: up to 8,192^2, more if more are free.
     """
     whole = n <= FLAT_UP_TO or (n_classes > 2 and stores_matrix(n, memory))
-    bytes_needed = 4 * (n if whole else min(n, SET_SIZE)) ** 2
+    some = min(n, SET_SIZE)
+    bytes_needed = 4 * (n if whole else some) ** 2 + (8 * some**2 if probability else 0)
     why = "its whole matrix fits the memory" if whole else "n is large, so only a working set's matrix is kept"
     if bytes_needed > memory:
         raise MemoryError(
