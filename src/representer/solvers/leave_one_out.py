@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.linalg import lapack
 
@@ -51,8 +49,3 @@ def _inverse(A: np.ndarray) -> np.ndarray:
     inverse = np.tril(L)
     inverse += np.tril(L, -1).T
     return inverse
-
-
-def with_alpha(problem: RidgeProblem, alpha: float) -> RidgeProblem:
-    """The same problem with another alpha for all targets."""
-    return replace(problem, alpha=np.full_like(problem.alpha, alpha))
