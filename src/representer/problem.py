@@ -35,7 +35,8 @@ class Certificate:
     """What the tolerance is compared with.
 
     For a linear system: the largest relative residual |y - (K + alpha I) coef| / |y| over the targets, recomputed in
-    float64 at the end. For other losses: the duality gap, relative to the objective.
+    float64 at the end. For other losses: the duality gap, relative to the objective, or without convexity the
+    mismatch at a stationary point: of the gradient, or of the effective strength by its logarithm.
     """
     tolerance: float
     error_bound: Any

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -75,3 +77,40 @@ def test_left_out_scores_against_refits():
     assert np.mean(np.sign(scores) == np.sign(refits)) > 0.9
     plain = t + result.gradient + result.intercepts[0]
     assert np.abs(scores - refits).mean() < 0.5 * np.abs(plain - refits).mean()
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(40) % 2])
+def test_left_out_scores_by_the_bordered_matrix(groups):
+    """The formula itself, with the inverse of [[K, G], [G', 0]] for the free support vectors."""
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(40, 2)), rng.normal(size=40)
+    problem = BoxProblem(RBF(1.0), X, t, np.full(40, -0.5), np.full(40, 0.5), epsilon=0.1, groups=groups)
+    result = working_set.solve(problem, tol=1e-8)
+    c, K = result.coef, RBF(1.0)(X)
+    free = np.flatnonzero((np.abs(c) < 0.5) & (c != 0.0))
+    member = (problem.group_of[:, None] == np.unique(problem.group_of)).astype(float)
+    zeros = np.zeros((member.shape[1],) * 2)
+    bordered = np.block([[K[np.ix_(free, free)] + 1e-10 * np.eye(len(free)), member[free]], [member[free].T, zeros]])
+    inverse = np.linalg.inv(bordered)
+    span = np.zeros(40)
+    span[free] = 1.0 / np.diag(inverse)[: len(free)]
+    for i in np.setdiff1d(np.flatnonzero(c), free):
+        right = np.r_[K[i, free], member[i]]
+        span[i] = 1.0 - right @ inverse @ right
+    assert 3 < len(free) < 40
+    np.testing.assert_allclose(left_out(problem, result), K @ c - c * span, rtol=1e-6, atol=1e-8)
+
+
+def test_left_out_scores_take_one_matrix_of_the_free_support_vectors():
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(900, 5)), rng.normal(size=900)
+    problem = BoxProblem(RBF(0.7), X, t, np.full(900, -1e4), np.full(900, 1e4), epsilon=0.01)
+    result = working_set.solve(problem, tol=1e-3)
+    free = np.sum((np.abs(result.coef) < 1e4) & (result.coef != 0.0))
+    assert free > 700
+    left_out(problem, result)
+    tracemalloc.start()
+    left_out(problem, result)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.6 * 8 * free**2

@@ -8,10 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from representer import KernelMachine, KernelRidge
+from representer import KernelMachine, KernelQuantileRegression, KernelRidge
 from representer.kernels import RBF, Spectrum
 from representer.losses import CustomLoss, Hinge, Huber, Logistic, Multinomial, Pinball, Poisson, Squared
 from representer.regularizers import Ball, CustomRegularizer, Norm, SquaredNorm
+from representer.solvers import working_set
 
 
 def data(n=50, seed=0):
@@ -146,12 +147,75 @@ def test_local_minimum_is_said():
     )
     certificate = KernelMachine(loss=cauchy, tol=1e-5).fit(X, y).certificate_
     assert "local minimum" in certificate.reason
-    assert certificate.dual is None
+    assert (certificate.dual, certificate.measure) == (None, "gradient")
+    strong = KernelMachine(loss=cauchy, regularizer=Norm(1e3)).fit(X, y)
+    assert strong.certificate_.converged
+    assert strong.function_.norm() == 0.0
+
+
+def test_pair_steps_are_counted(monkeypatch):
+    """A loss whose dual is a box starts with pair steps: with their steps and kernel values."""
+    found = []
+    solve = working_set.solve
+    monkeypatch.setattr(working_set, "solve", lambda *args, **more: found.append(solve(*args, **more)) or found[-1])
+    X, y = data()
+    model = KernelMachine(loss=Pinball([0.2, 0.7])).fit(X, y)
+    assert len(found) == 2
+    assert model.certificate_.iterations == model.n_iter_ + sum(result.steps for result in found)
+    assert model.certificate_.kernel_evaluations == 50 * 51 // 2 + sum(result.kernel_evaluations for result in found)
+    assert 1 <= model.n_iter_ <= model.max_iter
+    assert min(result.steps for result in found) > 0
+
+
+def test_score_of_several_outputs():
+    """As that of quantile regression, with weights, too."""
+    X, y = data()
+    weights = np.random.default_rng(0).integers(1, 4, 50)
+    model = KernelMachine(loss=Pinball([0.2, 0.7])).fit(X, y)
+    same = KernelQuantileRegression([0.2, 0.7]).fit(X, y)
+    assert model.score(X, y) == pytest.approx(same.score(X, y), rel=1e-4)
+    again = np.repeat(np.arange(50), weights)
+    assert model.score(X, y, weights) == pytest.approx(model.score(X[again], y[again]), rel=1e-9)
+    assert 0.1 < model.score(X, y) < 1.0
+    flat = np.full(50, 2.0)
+    assert KernelMachine(loss=Pinball([0.2, 0.7])).fit(X, flat).score(X, flat + 1.0) == 0.0
 
 
 def test_plan():
     plan = KernelMachine(loss=Hinge()).plan(np.ones((100, 2)))
     assert plan.solver == "smoothed newton"
+    X, y = data()
+    several = KernelMachine(loss=Pinball([0.2, 0.5, 0.7]))
+    assert several.plan(X) == several.plan(X, y)
+    assert several.plan(X).bytes > KernelMachine(loss=Pinball(0.2)).plan(X).bytes
+    label = np.digitize(y, [-0.5, 0.5])
+    model = KernelMachine(loss=Multinomial()).fit(X, label)
+    assert model.plan(X, label).bytes == model.certificate_.bytes
+    model.plan(X[:, :1], label > 0)
+    assert model.predict(X).max() == 2  # a plan leaves a fitted model as it is
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (KernelMachine(loss=Hinge()), np.arange(50) % 3),
+        (KernelMachine(loss=Poisson()), np.full(50, -1.0)),
+        (KernelMachine(loss=Logistic()), np.ones(50)),
+        (KernelMachine(), np.full(50, np.nan)),
+        (KernelMachine(), np.ones(49)),
+        (KernelMachine(loss="hinge"), np.ones(50)),
+        (KernelMachine(loss=Pinball(2.0)), np.ones(50)),
+        (KernelMachine(regularizer=Norm(-1.0)), np.ones(50)),
+    ],
+    ids=repr,
+)
+def test_a_plan_refuses_what_a_fit_refuses(model, y):
+    X, _ = data()
+    with pytest.raises((TypeError, ValueError)) as by_fit:
+        model.fit(X, y)
+    with pytest.raises(by_fit.type) as by_plan:
+        model.plan(X, y)
+    assert str(by_plan.value) == str(by_fit.value)
 
 
 def test_a_loss_that_is_not_convex_is_not_certified_too_early(rng):

@@ -195,7 +195,7 @@ def test_a_grid_of_alphas():
         (np.nan, "must be a number that is zero or positive"),
         ([], "must be a number that is zero or positive"),
         ([[[1.0]]], "must be a number that is zero or positive"),
-        ("much", "alpha is 'much'"),
+        ([None], "must be a number that is zero or positive"),
     ],
     ids=str,
 )
@@ -207,6 +207,27 @@ def test_bad_alphas(alpha, message):
 def test_intercepts_share_an_alpha():
     with pytest.raises(ValueError, match="With fit_intercept all targets share one alpha"):
         KernelRidge([[0.1, 1.0]], fit_intercept=True).fit(*data(targets=2))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"alpha": [0.1, 1.0], "solver": "conjugate_gradient"}, ValueError, "a path of alphas needs a decomposition"),
+        ({"alpha": [0.1], "solver": "cholesky"}, ValueError, "a path of alphas needs a decomposition"),
+        ({"alpha": [0.1, 1.0], "solver": "magic"}, ValueError, "solver is 'magic'"),
+        ({"tune": "loo", "alpha_per_target": True}, ValueError, "finds one alpha for all targets"),
+        ({"alpha": "0.1"}, TypeError, "alpha is '0.1', with text in it"),
+        ({"alpha": ["0.1", 1.0]}, TypeError, "with text in it"),
+        ({"alpha": np.array([0.1, "1"], object)}, TypeError, "with text in it"),
+    ],
+)
+def test_what_would_be_ignored_is_refused_before_any_work(options, error, match, monkeypatch):
+    X, Y = np.random.default_rng(0).normal(size=(30, 2)), np.ones((30, 3))
+    monkeypatch.setattr(RBF, "fitted_to", None)  # the first work of a fit
+    with pytest.raises(error, match=match):
+        KernelRidge(**options).fit(X, Y)
+    with pytest.raises(error, match=match):
+        KernelRidge(**options).plan(X, Y)
 
 
 def test_alpha_per_target_is_not_ignored_with_an_intercept():
@@ -346,8 +367,7 @@ def exact(kernel, X, y, alpha=0.5):
     return K @ ridge(K, y, alpha)[0]
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient"])
-@pytest.mark.parametrize("alpha", [0.5, [0.5]], ids=["direct", "path"])
+@pytest.mark.parametrize(("solver", "alpha"), [("cholesky", 0.5), ("conjugate_gradient", 0.5), ("auto", [0.5])])
 @pytest.mark.parametrize("many", [list, np.array], ids=["list", "array"])
 def test_strings(solver, alpha, many):
     words = ["abcab", "bcd", "cdeab", "abcd", "bcde", "aaa", ""]
@@ -676,9 +696,8 @@ def test_nothing_but_constant_columns(model):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("solver", ["auto", "conjugate_gradient"])
-@pytest.mark.parametrize("alpha", [0.5, [0.1, 0.5]], ids=["direct", "path"])
-def test_one_row(alpha, solver, intercept):
+@pytest.mark.parametrize(("solver", "alpha"), [("auto", 0.5), ("conjugate_gradient", 0.5), ("auto", [0.1, 0.5])])
+def test_one_row(solver, alpha, intercept):
     X, y = np.array([[2.0, 3.0]]), np.array([3.0])
     model, warned = fitted(KernelRidge(alpha, solver=solver, fit_intercept=intercept), X, y)
     assert not warned

@@ -61,6 +61,7 @@ def test_clear_errors(estimator, message):
 
 def test_plan_tells_the_memory(digits):
     assert SVC().plan(*digits).bytes == 4 * 600**2
+    assert SVC(probability=True).plan(*digits).bytes == (4 + 8) * 600**2  # and a matrix of free support vectors
     assert SVC().plan(np.zeros((10**5, 2)), np.arange(10**5) % 2).bytes < 4 * 10**8
     assert "pair steps" in str(SVR().plan(digits[0]))
 

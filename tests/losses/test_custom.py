@@ -7,7 +7,7 @@ from representer.testing import check_loss
 
 
 def value(y, f):
-    return np.log(np.cosh(f - y))
+    return np.logaddexp(f - y, y - f) - np.log(2)
 
 
 def gradient(y, f):
@@ -18,6 +18,10 @@ def test_laws(rng):
     loss = CustomLoss(value, gradient)
     check_loss(loss, rng.normal(size=20), rng.normal(size=20))
     assert clone(loss) == loss
+    check_loss(loss, np.array([-1e5, 1e5]), np.array([1e5, 1e5]))
+    np.testing.assert_allclose(
+        value(np.array([0.0, 0.5]), np.array([2e3, 0.0])), [2e3 - np.log(2), np.log(np.cosh(0.5))]
+    )
     assert not loss.complete
 
 

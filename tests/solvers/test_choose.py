@@ -167,5 +167,5 @@ def test_kinks_without_an_envelope_are_refused():
 def test_form_of_the_matrix():
     memory = 8 * 10**6
     assert matrix_form(350, memory) == "float64"
-    assert matrix_form(700, memory) == "float32"
-    assert matrix_form(708, memory) == "operator"
+    assert matrix_form(1000, memory) == "float32"
+    assert matrix_form(1001, memory) == "operator"

@@ -15,19 +15,16 @@ def test_every_form_is_the_matrix(form, digits, rng):
     assert (matrix @ V).dtype == np.float64
     rows = np.array([3, 7, 200])
     np.testing.assert_allclose(matrix.block(rows), K[np.ix_(rows, rows)], atol=1e-12)
-    np.testing.assert_allclose(matrix.block(np.arange(300)), K, atol=digits)
+    np.testing.assert_allclose(matrix.block(np.arange(300)), K, atol=1e-12)
     np.testing.assert_allclose(matrix.diagonal, 1.0, rtol=1e-6)
-    assert matrix.bytes == {"float64": 8, "float32": 4, "operator": 0}[form] * 300**2
     assert matrix.evaluations == 300 * 301 // 2 * (2 if form == "operator" else 1)
 
 
-def test_both_halves_computed(monkeypatch):
-    p = problem(Squared(), n=300)
-    expected = Matrix(p, "float64")
-    monkeypatch.setattr("representer.solvers.matrix.TWICE_FROM", 100)
-    twice = Matrix(p, "float64")
-    np.testing.assert_allclose(twice.K, expected.K, atol=1e-14)
-    assert twice.evaluations == 300**2
+def test_float32_values_take_half_of_a_matrix():
+    p = problem(Squared(), n=3000)
+    matrix = Matrix(p, "float32")
+    assert 2 * p.n**2 <= matrix.K.nbytes <= 2 * p.n**2 + 4 * 256 * p.n
+    assert matrix.evaluations == p.n * (p.n + 1) // 2
 
 
 def test_block_is_a_copy():
@@ -46,3 +43,16 @@ def test_factors():
     assert rough is matrix.low_rank(1.0)
     assert len(rough.factor) < len(F)
     assert np.linalg.eigvalsh(K - rough.factor.T @ rough.factor).max() <= 1.0
+
+
+@pytest.mark.parametrize("form", ["float32", "operator"])
+def test_refined(form, rng):
+    """Products in float64 from then on, and all kernel values are counted."""
+    p = problem(Squared(), n=300)
+    matrix, pairs, V = Matrix(p, form), 300 * 301 // 2, rng.normal(size=(300, 2))
+    np.testing.assert_allclose(matrix.exactly(V), p.kernel(p.X) @ V, atol=1e-11)
+    before = matrix.evaluations
+    assert before == pairs * (2 if form == "float32" else 1)
+    matrix.refine()
+    np.testing.assert_allclose(matrix @ V, p.kernel(p.X) @ V, atol=1e-11)
+    assert matrix.evaluations == before + pairs

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from machine_cases import LOSSES, brute_force, problem
 
-from representer.losses import Absolute, CustomLoss, Hinge, Logistic, Pinball, Squared
+from representer.losses import Absolute, CustomLoss, Hinge, Logistic, Pinball, Poisson, Squared
 from representer.regularizers import Ball, CustomRegularizer, Norm, Power, SquaredNorm
 from representer.solvers import newton, regularized
 from representer.solvers.matrix import Matrix
@@ -107,6 +107,24 @@ def test_regularizer_that_is_not_convex():
     assert found.relative <= 1e-7
 
 
+CAUCHY = CustomLoss(lambda y, f: np.log1p((f - y) ** 2), lambda y, f: 2 * (f - y) / (1 + (f - y) ** 2), convex=False)
+
+
+def test_strong_norm_gives_zero_without_convexity():
+    """f = 0 is a local minimum exactly if ||sum_i w_i l'(y_i, b) k(x_i, .)|| <= strength."""
+    p = problem(CAUCHY, n=30, weighted=True)
+    slopes = p.weights * CAUCHY.gradient(p.y, p.zero().values)
+    kink = np.sqrt(np.sum(slopes * (p.kernel(p.X) @ slopes)))
+    for strength in (1.01 * kink, 2 * kink, 1e3 * kink):
+        found = solve(p, Norm(strength))
+        assert (found.point.square, found.strength, found.relative, found.dual) == (0.0, np.inf, 0.0, None)
+        assert found.steps < 100
+    found = solve(p, Norm(0.9 * kink))
+    assert found.point.square > 0.0
+    assert found.relative <= 1e-8
+    assert solve(p, Ball(1.0)).point.square > 0.0
+
+
 @pytest.mark.parametrize("form", ["float32", "operator"])
 @pytest.mark.parametrize("loss", [Logistic(), Pinball([0.2, 0.7]), CustomLoss(Squared().value, Squared().gradient)])
 def test_float32_products_with_a_float64_gap(loss, form):
@@ -118,6 +136,19 @@ def test_float32_products_with_a_float64_gap(loss, form):
     assert found.primal >= exact.primal - 1e-9 * abs(exact.primal)
     np.testing.assert_allclose(found.point.applied, p.kernel(p.X) @ found.point.coef, atol=1e-9)
     assert solve(p, SquaredNorm(0.3), 1e-3, form).precision == "float32 products"
+
+
+@pytest.mark.parametrize("R", [Norm(0.7), Ball(0.3), Power(0.2, 3.0)], ids=["norm", "ball", "power"])
+@pytest.mark.parametrize("loss", [Poisson(), Hinge(), CustomLoss(Squared().value, Squared().gradient)], ids=repr)
+def test_every_regularizer_converges_in_both_precisions(loss, R):
+    """Where float32 norms are too rough for the tolerance, float64 ones take over."""
+    p = problem(loss, n=300)
+    single, double = (solve(p, R, 1e-6, form) for form in ("float32", "float64"))
+    assert max(single.relative, double.relative) <= 1e-6
+    assert single.primal == pytest.approx(double.primal, rel=2e-6)
+    assert single.dual <= double.primal * (1 + 1e-10)
+    assert np.sqrt(single.point.square) <= R.largest * (1 + 1e-9)
+    np.testing.assert_allclose(single.point.applied, p.kernel(p.X) @ single.point.coef, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Squared(), Hinge()], ids=repr)

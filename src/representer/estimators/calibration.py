@@ -90,21 +90,39 @@ def left_out(problem: BoxProblem, result: BoxResult) -> np.ndarray:
     if not len(free):
         out[bound] -= c[bound] * diagonal[bound]
         return out
-    groups = (problem.group_of[free][:, None] == np.unique(problem.group_of)).astype(np.float64)
-    K = Gram.of(problem.kernel, problem.at(problem.exact, free), threads=problem.threads).dense().astype(np.float64)
-    K[np.diag_indices_from(K)] += 1e-10 * diagonal[free].mean()
-    system = np.block([[K, groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
-    inverse = linalg.inv(system)
+    # the inverse of the bordered matrix [[K, G], [G', 0]] by W'W = K^(-1), U = W G and the inverse of U'U
+    W = _inverse_root(problem, free, diagonal[free].mean())
+    U = W @ _members(problem, free)
+    inner = np.linalg.pinv(U.T @ U, rcond=1e-12, hermitian=True)
+    shared = W.T @ U
     # a lone free support vector spans nothing that could replace it
-    precision = np.maximum(np.diag(inverse)[: len(free)], 0.0)
+    precision = np.maximum(np.einsum("ij,ij->j", W, W) - np.einsum("ij,ij->i", shared @ inner, shared), 0.0)
     lone = precision <= 1e-8 / diagonal[free]
     out[free] -= c[free] * np.where(lone, diagonal[free], 1.0 / np.where(lone, 1.0, precision))
+    at_free = problem.at(problem.exact, free)
     for part in np.array_split(bound, 1 + len(bound) // 2048):
-        rows = problem.kernel.block(
-            problem.at(problem.exact, part), problem.at(problem.exact, free), threads=problem.threads
-        )
-        border = (problem.group_of[part][:, None] == np.unique(problem.group_of)).astype(np.float64)
-        rows = np.hstack([rows, border])
-        spanned = np.einsum("ij,ij->i", rows @ inverse, rows)
+        rows = problem.kernel.block(problem.at(problem.exact, part), at_free, threads=problem.threads) @ W.T
+        rest = rows @ U - _members(problem, part)
+        spanned = np.einsum("ij,ij->i", rows, rows) - np.einsum("ij,ij->i", rest @ inner, rest)
         out[part] -= c[part] * np.maximum(diagonal[part] - spanned, 0.0)
     return out
+
+
+def _members(problem: BoxProblem, index: np.ndarray) -> np.ndarray:
+    """G: a column for each group, with ones for its members among some coefficients."""
+    return (problem.group_of[index][:, None] == np.unique(problem.group_of)).astype(np.float64)
+
+
+def _inverse_root(problem: BoxProblem, free: np.ndarray, size: float) -> np.ndarray:
+    """W with W'W = K^(-1) for the free support vectors, in the memory of K.
+
+    Where rounding leaves K indefinite, its diagonal is raised.
+    """
+    for raised in 10.0 ** np.arange(-10.0, -2.0):
+        K = Gram.of(problem.kernel, problem.at(problem.exact, free), threads=problem.threads).dense()
+        K = K.astype(np.float64, copy=False)
+        K.ravel()[:: len(K) + 1] += raised * size
+        L, failed = linalg.lapack.dpotrf(K.T, lower=1, clean=1, overwrite_a=1)
+        if not failed:
+            return linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)[0]
+    raise np.linalg.LinAlgError("The kernel matrix is far from positive semidefinite; see representer.psd.report.")

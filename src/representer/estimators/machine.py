@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
@@ -86,13 +86,14 @@ class Machine(BaseEstimator):
             residual=found.relative,
             tolerance=self.tol,
             error_bound=found.error_bound,
-            iterations=found.steps,
+            iterations=found.steps + found.pair_steps,
             kernel_evaluations=matrix.evaluations,
             bytes=plan.bytes,
             seconds=perf_counter() - started,
             precision=found.precision,
             primal=found.primal,
             dual=found.dual,
+            measure="" if found.dual is not None else "gradient",
         )
         self._keep(problem, found, certificate)
 
@@ -103,10 +104,11 @@ class Machine(BaseEstimator):
         self.dual_coef_ = found.point.coef[:, 0] if single else found.point.coef
         self.intercept_ = float(found.point.intercept[0]) if single else found.point.intercept
         self.function_ = Function(problem.kernel, problem.X, self.dual_coef_, self.intercept_)
-        self.n_iter_ = max(1, certificate.iterations)
+        self.n_iter_ = found.steps  # what max_iter bounds
         if not certificate.converged:
             warnings.warn(
-                f"The fit reached a relative gap of {certificate.residual:.2g}, not the tolerance {self.tol:.2g}; "
+                f"The fit reached a {certificate.measure or 'relative gap'} of {certificate.residual:.2g}, "
+                f"not the tolerance {self.tol:.2g}; "
                 "use a stronger regulariser, a kernel with a shorter length scale, or a larger tol or max_iter.",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -252,6 +254,10 @@ class KernelMachine(Machine):
     def _loss(self) -> Loss:
         return Squared() if self.loss is None else self.loss
 
+    @property
+    def _regularizer(self) -> Regularizer:
+        return SquaredNorm(1.0) if self.regularizer is None else self.regularizer
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         targets = getattr(self._loss, "targets", "real")
@@ -267,21 +273,27 @@ class KernelMachine(Machine):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelMachine:
         """Fit to inputs X and targets or labels y."""
-        regularizer = SquaredNorm(1.0) if self.regularizer is None else self.regularizer
-        for part, kind, example in ((self._loss, Loss, "Huber()"), (regularizer, Regularizer, "Norm(0.3)")):
+        forget(self, "classes_")
+        X, targets, weights = self._checked(X, y, sample_weight)
+        self._fit(X, targets, self._loss, self._regularizer, weights)
+        return self
+
+    def _check_parts(self) -> None:
+        """Raise if the loss or the regulariser is none, or has a parameter out of its range."""
+        for part, kind, example in ((self._loss, Loss, "Huber()"), (self._regularizer, Regularizer, "Norm(0.3)")):
             if not isinstance(part, kind):
                 raise TypeError(f"{part!r} is not a {kind.__name__}; pass an object such as {example}.")
             part.check()
-        forget(self, "classes_")
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Inputs, targets as numbers, and weights, as the loss needs them."""
+        self._check_parts()
         X, weights = self._inputs(X, y, sample_weight)
         if self._loss.targets == "real":
-            targets = self._numbers(X, y)
-        elif self._loss.targets == "counts":
-            targets = self._counts(X, y, weights)
-        else:
-            targets = (self._signs if self._loss.targets == "signs" else self._labels)(X, y, weights)
-        self._fit(X, targets, self._loss, regularizer, weights)
-        return self
+            return X, self._numbers(X, y), weights
+        if self._loss.targets == "counts":
+            return X, self._counts(X, y, weights), weights
+        return X, (self._signs if self._loss.targets == "signs" else self._labels)(X, y, weights), weights
 
     @available_if(_classifies)
     def decision_function(self, X: Any) -> np.ndarray:
@@ -298,10 +310,30 @@ class KernelMachine(Machine):
         return self.classes_[values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R^2 of a regressor, accuracy of a classifier."""
-        score = accuracy_score if self._loss.targets in ("signs", "classes") else r2_score
-        return float(score(y, self.predict(X), sample_weight=sample_weight))
+        """R^2 of a regressor, accuracy of a classifier; D^2 for several outputs with a loss each, the mean over them.
+
+        D^2 is the fraction of the loss of the best constant that is saved.
+        """
+        predicted = self.predict(X)
+        if self._loss.targets in ("signs", "classes"):
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        if predicted.ndim == 1:
+            return float(r2_score(y, predicted, sample_weight=sample_weight))
+        y = self._numbers(X, y)[:, None]
+        weights = check_weights(sample_weight, X)
+        w = np.ones_like(y) if weights is None else weights[:, None]
+        pairs = zip(self._loss.parts(), predicted.T, strict=True)
+        return float(np.mean([_explained(Problem(self.kernel_, X, y, loss, 1.0, w), f) for loss, f in pairs]))
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
-        return self._plan(checks.number_of(X), self._loss)
+        model = clone(self)  # checks leave their marks on a model
+        model._check_parts()
+        targets = np.zeros(1) if y is None else model._checked(X, y)[1]
+        return self._plan(checks.number_of(X), self._loss, self._loss.outputs(targets[:, None]))
+
+
+def _explained(problem: Problem, f: np.ndarray) -> float:
+    """1 - loss of f / loss of the best constant; as for R^2, 1 or 0 where all targets are the same."""
+    lost = problem.losses(f[:, None])
+    return 1.0 - lost / problem.losses(problem.zero().values) if np.ptp(problem.y) > 0.0 else float(lost == 0.0)

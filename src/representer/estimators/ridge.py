@@ -86,7 +86,6 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
         """
         forget(self, "loo_scores_", "gcv_", "loo_predictions_", "loo_residuals_", "loo_error_")
         alphas, path = self._alphas(targets.shape[1])
-        path = path and self.tune is None
         weights = check_weights(sample_weight, X)
         kernel = to_kernel(self.kernel).fitted_to(X, weights)
         plan = self._plan(kernel, X, alphas, path, weights)
@@ -103,6 +102,8 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
             alpha = np.asarray(self.alpha, np.float64)
         except (TypeError, ValueError):
             alpha = np.array(np.nan)
+        if any(isinstance(value, (str, bytes)) for value in np.array(self.alpha, object).ravel()):
+            raise TypeError(f"alpha is {self.alpha!r}, with text in it; it must be a number, or an array of numbers.")
         if alpha.ndim > 2 or not np.all(np.isfinite(alpha)) or np.any(alpha < 0) or not alpha.size:
             raise ValueError(
                 f"alpha is {self.alpha!r}; it must be a number that is zero or positive, or an array of them."
@@ -124,13 +125,28 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
                 "With fit_intercept all targets share one alpha; fit targets with different alphas, or with "
                 "alpha_per_target, one by one."
             )
-        return alphas, len(alphas) > 1 or alpha.ndim == 1
+        path = (len(alphas) > 1 or alpha.ndim == 1) and self.tune is None
+        self._check_choices(path, n_targets)
+        return alphas, path
 
-    def _plan(self, kernel: Kernel, X: Any, alphas: np.ndarray, path: bool, weights: Any = None) -> Plan:
+    def _check_choices(self, path: bool, n_targets: int) -> None:
+        """Raise if the solver, or what chooses alpha, is unknown or would be ignored."""
         if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
             raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
         if self.tune not in (None, "loo"):
             raise ValueError(f"tune is {self.tune!r}; use None or 'loo'.")
+        if path and self.solver != "auto":
+            raise ValueError(
+                f"solver is {self.solver!r}, but a path of alphas needs a decomposition of the whole matrix; "
+                "use solver='auto', or a single alpha."
+            )
+        if self.tune is not None and self.alpha_per_target and n_targets > 1:
+            raise ValueError(
+                f"tune={self.tune!r} finds one alpha for all targets, but alpha_per_target asks for one each; "
+                "choose from a path with tune=None, or fit the targets one by one."
+            )
+
+    def _plan(self, kernel: Kernel, X: Any, alphas: np.ndarray, path: bool, weights: Any = None) -> Plan:
         checks.positive(self.tol, "tol")
         checks.whole(self.max_iter, "max_iter")
         for name in ("memory", "threads"):
@@ -265,7 +281,7 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
         alphas, path = self._alphas(self._count_targets(y))
-        return self._plan(to_kernel(self.kernel), X, alphas, path and self.tune is None)
+        return self._plan(to_kernel(self.kernel), X, alphas, path)
 
     def _count_targets(self, y: Any) -> int:
         return 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1]
@@ -302,6 +318,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
         "loo" also tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out error, by
         gradients.
     solver : {"auto", "cholesky", "conjugate_gradient"}
+        For a single alpha; a path has decompositions of its own.
     tol : float
         Relative residual of the linear system at which a solution counts as found.
     max_iter : int

@@ -47,7 +47,8 @@ class SupportVectorMachine(BaseEstimator):
         for name in ("memory", "threads"):
             if getattr(self, name) is not None:
                 checks.whole(getattr(self, name), name)
-        return choose_box(n, memory=machine_memory() if self.memory is None else self.memory, n_classes=n_classes)
+        memory = machine_memory() if self.memory is None else self.memory
+        return choose_box(n, memory=memory, n_classes=n_classes, probability=getattr(self, "probability", False))
 
     def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:
         kernel = to_kernel(self.kernel).fitted_to(X, weights)

@@ -67,7 +67,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
         several = len(self.classes_) > 2
         matrix = None
-        if several and plan.bytes == 4 * len(codes) ** 2:
+        if several and plan.kernel_evaluations < len(codes) ** 2:  # each pair of points once, so of a whole matrix
             matrix = working_set.matrix_of(whole)
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):

@@ -28,7 +28,7 @@ class CustomLoss(Loss):
     >>> import numpy as np
     >>> from representer import KernelMachine
     >>> from representer.losses import CustomLoss
-    >>> log_cosh = CustomLoss(lambda y, f: np.log(np.cosh(f - y)), lambda y, f: np.tanh(f - y))
+    >>> log_cosh = CustomLoss(lambda y, f: np.logaddexp(f - y, y - f) - np.log(2), lambda y, f: np.tanh(f - y))
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> bool(KernelMachine(loss=log_cosh).fit(X, np.sin(X).ravel()).certificate_.converged)
     True

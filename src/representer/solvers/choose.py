@@ -102,7 +102,7 @@ def choose_ridge(
     return plan
 
 
-def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
+def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = False) -> Plan:
     """The plan for a box-constrained dual with n coefficients, or one for each pair of classes.
 
     ====================================  ====================================  =================================
@@ -113,9 +113,12 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2) -> Plan:
     of a working set                      otherwise                             8,192^2 floats, more if more
                                                                                 coefficients are free
     ====================================  ====================================  =================================
+
+    Probabilities need a matrix of the free support vectors in doubles, too: up to 8,192^2, more if more are free.
     """
     whole = n <= FLAT_UP_TO or (n_classes > 2 and stores_matrix(n, memory))
-    bytes_needed = 4 * (n if whole else min(n, SET_SIZE)) ** 2
+    some = min(n, SET_SIZE)
+    bytes_needed = 4 * (n if whole else some) ** 2 + (8 * some**2 if probability else 0)
     why = "its whole matrix fits the memory" if whole else "n is large, so only a working set's matrix is kept"
     if bytes_needed > memory:
         raise MemoryError(
@@ -180,7 +183,7 @@ def matrix_form(n: int, memory: int) -> str:
     """How a solver with many products holds the kernel matrix: in float64, in float32, or not at all."""
     if 8 * n * n <= memory // 8:
         return "float64"
-    return "float32" if 4 * n * n <= memory // 4 else "operator"
+    return "float32" if stores_tiles(n, memory) else "operator"
 
 
 def choose_machine(n: int, loss: Loss, *, memory: int, outputs: int = 1) -> Plan:
@@ -189,8 +192,8 @@ def choose_machine(n: int, loss: Loss, *, memory: int, outputs: int = 1) -> Plan
     ==================  ================================  =====================================================
     solver              when                              takes
     ==================  ================================  =====================================================
-    newton              the loss has a curvature          K in float64 up to an eighth of the memory, in float32 up
-                                                          to a quarter, and beyond that no matrix but its products
+    newton              the loss has a curvature          K in float64 up to an eighth of the memory, its half in
+                                                          float32 up to a quarter, beyond that only its products
     smoothed newton     the loss has kinks                the same, more often
     lbfgs               only value and gradient are       a factor of K, n^2 doubles unless its rank is low
                         known
@@ -202,7 +205,7 @@ def choose_machine(n: int, loss: Loss, *, memory: int, outputs: int = 1) -> Plan
             "set complete = True, or use a smooth loss."
         )
     form = matrix_form(n, memory)
-    size = {"float64": 8, "float32": 4, "operator": 0}[form] * n * n
+    size = {"float64": 8, "float32": 2, "operator": 0}[form] * n * n
     stored = "without an n x n matrix" if form == "operator" else f"with a {form} matrix in memory"
     if not loss.complete or not loss.convex:
         why = "only value and gradient of the loss are known" if loss.convex else "the loss is not convex"

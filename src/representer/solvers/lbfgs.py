@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from representer.features.pivoted_cholesky import LowRank
-from representer.problem import Point, Problem
+from representer.problem import Point, Problem, Progress
 from representer.solvers.matrix import Matrix
 from representer.solvers.newton import Dual, Solution
 
@@ -22,7 +19,7 @@ def solve(
     tol: float,
     max_iter: int = 2000,
     start: Point | None = None,
-    progress: Callable[[str, float], Any] | None = None,
+    progress: Progress | None = None,
 ) -> Solution:
     """Minimise over beta and b: sum_i w_i l(y_i, (F' beta)_i + b) + (strength / 2) |beta|^2, where F'F = K.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.linalg import lapack
 
+from representer import _tiles
 from representer.gram import Gram
 from representer.kernels.base import Gradients
 from representer.problem import RidgeProblem
@@ -17,8 +16,15 @@ def loo_error(problem: RidgeProblem) -> tuple[float, Gradients, float]:
 
     With A = K + alpha W^(-1), M = A^(-1) (less the part along the intercept) and a = M y, the error of leaving i out is
     e_i = a_i / M_ii. From dM = -M dA M the gradient is <V, dA> with V = M diag(d) M - (M c) a',
-    c_i = 2 w_i e_i / M_ii and d_i = c_i a_i / M_ii. One alpha for all targets, and positive weights.
+    c_i = 2 w_i e_i / M_ii and d_i = c_i a_i / M_ii. As dA is symmetric, (V + V') / 2 does as well.
+    One alpha for all targets, and positive weights.
     """
+    # the threads of BLAS wait for each other at every panel, which takes longer than the panels of such small matrices
+    with _tiles.one_blas_thread():
+        return _loo_error(problem)
+
+
+def _loo_error(problem: RidgeProblem) -> tuple[float, Gradients, float]:
     weights = np.ones(problem.n) if problem.weights is None else problem.weights
     alpha = float(problem.alpha[0])
     M = problem.kernel.block(problem.exact, threads=problem.threads).astype(np.float64, copy=False)
@@ -34,25 +40,21 @@ def loo_error(problem: RidgeProblem) -> tuple[float, Gradients, float]:
     value = float((weights[:, None] * errors**2).sum() / total)
     c = 2.0 * weights[:, None] * errors / diagonal[:, None] / total
     d = (c * a).sum(axis=1) / diagonal
-    V = (M * d) @ M
-    V -= (M @ c) @ a.T
-    by_alpha = float((V.diagonal() / weights).sum())
+    # factors (U, V) of the symmetric part, so that its tiles are computed where they are used, on all threads
+    S, Mc = M * np.sqrt(np.maximum(d, 0.0)), M @ c  # no d is negative but by rounding
+    U, V = np.hstack([S, Mc, a]), np.hstack([S, -0.5 * a, -0.5 * Mc])
+    by_alpha = float((np.einsum("ij,ij->i", U, V) / weights).sum())
     K = Gram.of(problem.kernel, problem.exact, threads=problem.threads)
-    return value, K.contract(V), by_alpha
+    return value, K.contract((U, V), lower=True), by_alpha
 
 
 def _inverse(A: np.ndarray) -> np.ndarray:
     """The inverse of a positive definite matrix, written over it."""
-    L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=0)
+    L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=1)
     if info == 0:
         L, info = lapack.dpotri(L, lower=1, overwrite_c=1)
     if info != 0:
         raise np.linalg.LinAlgError("the kernel matrix is singular to rounding; use a larger alpha")
-    inverse = np.tril(L)
-    inverse += np.tril(L, -1).T
+    inverse = L + L.T
+    inverse[np.diag_indices_from(inverse)] *= 0.5
     return inverse
-
-
-def with_alpha(problem: RidgeProblem, alpha: float) -> RidgeProblem:
-    """The same problem with another alpha for all targets."""
-    return replace(problem, alpha=np.full_like(problem.alpha, alpha))

@@ -10,12 +10,10 @@ from representer import _tiles
 from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
 from representer.gram import Gram
 from representer.problem import Problem
+from representer.solvers.packed import PackedGram
 
 RANK = 500
 """The largest rank of a preconditioner: its set-up at each Newton step takes rank^2 n operations."""
-
-TWICE_FROM = 5000
-"""Rows from which a stored matrix is computed without regard to its symmetry: 3 times faster at 20,000 rows."""
 
 
 class Matrix:
@@ -25,34 +23,45 @@ class Matrix:
     ----------
     problem : Problem
     form : {"float64", "float32", "operator"}
-        In memory in one of two precisions, or float32 values computed anew in each product.
+        In memory as an array, in memory as float32 tiles of the lower triangle, or float32 values computed anew in each
+        product.
     """
 
     def __init__(self, problem: Problem, form: str):
         self.problem, self.form = problem, form
-        self.products, self.twice = 0, False
+        self.products = self.exact_products = 0
+        self.elsewhere = 0  # kernel values that were computed in another form, or by others for the same solution
         self._low_rank: LowRank | None = None
         self._factor: LowRank | None = None
         self.inputs = problem.exact if form == "float64" else problem.fast
         gram = Gram.of(problem.kernel, self.inputs, threads=problem.threads)
         self.K: Any = gram
-        if form != "operator":
-            # to write a tile to both of its places takes longer than to compute it twice where rows are long
-            self.twice = problem.n >= TWICE_FROM and problem.kernel.sliced
-            both = (self.inputs, self.inputs) if self.twice else (self.inputs,)
-            self.K = problem.kernel.block(*both, threads=problem.threads).astype(form, copy=False)
+        if form == "float64":
+            self.K = problem.kernel.block(self.inputs, threads=problem.threads)
+        elif form == "float32":
+            self.K = PackedGram(problem.kernel, self.inputs, problem.threads)
         self.diagonal = gram.diag().astype(np.float64)
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         self.products += 1
         return (self.K @ V.astype(self.K.dtype)).astype(np.float64, copy=False)
 
+    def exactly(self, V: np.ndarray) -> np.ndarray:
+        """K V with values in float64, computed anew."""
+        self.exact_products += 1
+        return self.problem.gram @ V
+
+    def refine(self) -> None:
+        """From now on compute values anew in float64: slow, but for what float32 cannot solve."""
+        self.elsewhere = self.evaluations
+        self.form, self.products, self.exact_products = "float64 operator", 0, 0
+        self.inputs, self.K = self.problem.exact, self.problem.gram
+        self.diagonal = self.K.diag()
+
     def block(self, rows: np.ndarray) -> np.ndarray:
         """The values between some of the inputs, in float64."""
-        if len(rows) == self.problem.n and self.form != "operator":
-            return self.K.astype(np.float64)
         if self.form == "float64":
-            return self.K[np.ix_(rows, rows)]
+            return self.K.copy() if len(rows) == self.problem.n else self.K[np.ix_(rows, rows)]
         return self.problem.kernel.block(self.problem.exact[rows], threads=self.problem.threads)
 
     def low_rank(self, strength: float) -> LowRank:
@@ -76,10 +85,6 @@ class Matrix:
 
     @property
     def evaluations(self) -> int:
-        """Kernel values that were computed for products."""
-        n = self.problem.n
-        return n * n if self.twice else n * (n + 1) // 2 * (self.products if self.form == "operator" else 1)
-
-    @property
-    def bytes(self) -> int:
-        return 0 if self.form == "operator" else self.K.nbytes
+        """Kernel values that were computed for products, and elsewhere."""
+        n, anew = self.problem.n, self.form.endswith("operator")
+        return self.elsewhere + n * (n + 1) // 2 * (self.exact_products + (self.products if anew else 1))

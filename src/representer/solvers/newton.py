@@ -21,15 +21,13 @@ from scipy.optimize import brentq
 from representer import _tiles
 from representer.features.pivoted_cholesky import LowRank
 from representer.losses.smoothed import Smoothed
-from representer.problem import BoxProblem, Point, Problem
+from representer.problem import BoxProblem, Point, Problem, Progress
 from representer.solvers import working_set
 from representer.solvers.conjugate_gradient import Preconditioner
 from representer.solvers.matrix import Matrix
 
 DIRECT_UP_TO = 2500
 """Inputs with curvature up to which a step is solved by Cholesky."""
-
-Progress = Callable[[str, float], Any]
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,8 @@ class Solution:
     primal: float
     dual: Dual
     steps: int
+    pair_steps: int = 0
+    """Those that found the start, each with two coefficients only."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Dual:
         return -self.conjugates - 0.5 * self.strength * self.square
 
     @classmethod
-    def at(cls, problem: Problem, v: np.ndarray, matrix: Matrix) -> Dual:
-        """The dual point v."""
+    def at(cls, problem: Problem, v: np.ndarray, product: Callable[[np.ndarray], np.ndarray]) -> Dual:
+        """The dual point v, with a function that multiplies by K."""
         coef = -problem.weights * v / problem.strength
-        return cls(v, problem.conjugates(v), max(float(np.vdot(coef, matrix @ coef)), 0.0), problem.strength)
+        return cls(v, problem.conjugates(v), max(float(np.vdot(coef, product(coef))), 0.0), problem.strength)
 
     @classmethod
     def of_slopes(cls, problem: Problem, point: Point, image: np.ndarray, applied: np.ndarray) -> Dual:
@@ -101,15 +101,18 @@ def solve(
     if len(parts) > 1:
         return _separately(problem, matrix, parts, tol, max_iter, start, progress)
     engine = _Newton(matrix, max_iter, progress)
-    point = problem.centred(start) if start is not None else _by_pair_steps(problem, matrix, tol) or problem.zero()
+    point, pair_steps = (problem.centred(start), 0) if start is not None else _by_pair_steps(problem, matrix, tol)
     run = engine.smooth if problem.loss.smooth else engine.smoothing
-    return run(problem, point, lambda p: tol * problem.scale(p))
+    return replace(run(problem, point, lambda p: tol * problem.scale(p)), pair_steps=pair_steps)
 
 
-def _by_pair_steps(problem: Problem, matrix: Matrix, tol: float) -> Point | None:
-    """What pair steps find for a dual that is a box, coef in -[lower, upper] w / strength; None for other losses."""
+def _by_pair_steps(problem: Problem, matrix: Matrix, tol: float) -> tuple[Point, int]:
+    """What pair steps find for a dual that is a box, coef in -[lower, upper] w / strength, and how many they were.
+
+    f = 0 for other losses.
+    """
     if not problem.intercept or (box := problem.loss.box(problem.y)) is None:
-        return None
+        return problem.zero(), 0
     size = (problem.weights / problem.strength).ravel()
     lower, upper = (np.broadcast_to(end, problem.y.shape).ravel() for end in box[:2])
     dual = BoxProblem(
@@ -118,8 +121,9 @@ def _by_pair_steps(problem: Problem, matrix: Matrix, tol: float) -> Point | None
     dual.fast, dual.exact = problem.fast, problem.exact
     mean_loss = problem.losses(problem.zero().values) / problem.weights.sum()
     found = working_set.solve(dual, tol=10.0 * max(tol, 1e-6) * max(mean_loss, 1e-300), max_steps=50 * problem.n)
+    matrix.elsewhere += found.kernel_evaluations
     coef = found.coef[:, None]
-    return problem.centred(Point(coef, found.intercepts, matrix @ coef))
+    return problem.centred(Point(coef, found.intercepts, matrix @ coef)), found.steps
 
 
 def _separately(
@@ -135,7 +139,8 @@ def _separately(
     point = Point(coef, intercept, applied)
     v = np.concatenate([s.dual.v for s in found], axis=1)
     dual = Dual(v, sum(s.dual.conjugates for s in found), sum(s.dual.square for s in found), problem.strength)
-    return Solution(point, sum(s.primal for s in found), dual, sum(s.steps for s in found))
+    primal, steps, pair_steps = (sum(getattr(s, name) for s in found) for name in ("primal", "steps", "pair_steps"))
+    return Solution(point, primal, dual, steps, pair_steps)
 
 
 class _Newton:
@@ -182,7 +187,7 @@ class _Newton:
             point = self.smooth(smooth, smooth.centred(point), _constant(close), most=50).point
             hard = self.steps - before >= 50
             center = problem.feasible(smooth.loss.gradient(problem.y, point.values))
-            dual |= Dual.at(problem, center, self.matrix)
+            dual |= Dual.at(problem, center, self.matrix.__matmul__)
             dual |= Dual.near(problem, point, self.matrix.diagonal)
             here = problem.centred(point)
             value = problem.objective(here)

@@ -30,6 +30,8 @@ class Regularized:
     relative: float
     """The gap, or where there is none the mismatch of the strength, relative to the objective."""
     steps: int
+    pair_steps: int
+    """Those with two coefficients each that found the start, where the dual is a box."""
     error_bound: float
     """At least ||f - f*||, f* the minimiser for the squared norm with the effective strength."""
     precision: str
@@ -67,10 +69,10 @@ def solve(
             low, high, side = (x, excess), _weaker(high, side, -1), -1
         if low is None or high is None:
             x, factor = x - np.sign(excess) * factor, min(2 * factor, np.log(16.0))
-        elif high[0] - low[0] > 1e-10:
+        elif high[0] - low[0] > search.narrow:
             x = _between(low, high)
-        elif search.sharpen():  # the norms were not precise enough to tell where the zero is
-            low, high, factor, side = None, None, 1e-9, 0
+        elif factor := search.sharpen():  # the norms were not precise enough to tell where the zero is
+            low, high, side = None, None, 0
         else:
             break
     return search.result()
@@ -97,33 +99,73 @@ class _Search:
         self.tol, self.max_iter, self.progress = tol, max_iter, progress
         self.solver = newton if problem.loss.complete and problem.loss.convex else lbfgs
         self.convex = problem.loss.convex and regularizer.convex
-        self.steps, self.start, self.failed = 0, None, 0
+        self.rounded = matrix.form != "float64" and tol < FLOAT32_TOL
+        self.start: Point | None = None
+        self.steps = self.pair_steps = self.failed = 0
         self.inner = 0.1 * tol
-        self.mismatch, self.inside, self.least = np.inf, 0.0, 0.0
+        self.mismatch, self.at_zero, self.inside, self.least = np.inf, np.inf, 0.0, 0.0
         self.best, self.strength, self.primal, self.dual = problem.zero(), np.inf, np.inf, -np.inf
 
     def at_fixed(self, strength: float) -> Regularized:
         problem = replace(self.problem, strength=strength)
-        found = self.solver.solve(problem, self.matrix, tol=self.tol, max_iter=self.max_iter, progress=self.progress)
-        self.best, self.strength, self.primal, self.steps = found.point, strength, found.primal, found.steps
-        self.dual, self.inside = found.dual.value, found.primal - found.dual.value
+        found = self._found(problem, self.tol)
+        point, dual = self._exact(problem, found)
+        short = problem.objective(point) - dual.value > self.tol * problem.scale(point)
+        if short and self.rounded and self.steps < self.max_iter:
+            self.sharpen()
+            found = self._found(problem, self.tol, point)
+            point, dual = found.point, found.dual
+        self.best, self.strength, self.primal = point, strength, problem.objective(point)
+        self.dual, self.inside = dual.value, self.primal - dual.value
         self.mismatch = self.inside / self._scale()
         return self.result()
+
+    def _found(self, problem: Problem, tol: float, start: Point | None = None) -> newton.Solution:
+        """The solution with the squared norm, and its steps counted."""
+        left = max(self.max_iter - self.steps, 1)
+        found = self.solver.solve(problem, self.matrix, tol=tol, max_iter=left, start=start, progress=self.progress)
+        self.steps, self.pair_steps = self.steps + found.steps, self.pair_steps + found.pair_steps
+        return found
 
     def zero_is_best(self) -> bool:
         """Whether f = 0 with the best intercept is within the tolerance."""
         self.primal = self.problem.losses(self.best.values) + self.regularizer.value(0.0)
         self.least = 1e-3 * self._scale()  # in a ball the least objective may be zero, and all gaps large next to it
-        if not self.convex:
-            return False
         problem = replace(self.problem, strength=1.0)
         if problem.loss.smooth:
             image = problem.image(self.best)
-            self._bound(newton.Dual.of_slopes(problem, self.best, image, self.matrix @ image))
+            dual = newton.Dual.of_slopes(problem, self.best, image, self._product(image))
         else:
             v = problem.feasible(problem.loss.gradient(problem.y, self.best.values))
-            self._bound(newton.Dual.at(problem, v, self.matrix))
+            dual = newton.Dual.at(problem, v, self._product)
+        if not self.convex:
+            self.at_zero = self._excess_at_zero(np.sqrt(dual.square))
+            return False
+        self._bound(dual)
         return self.primal - self.dual <= self.tol * self._scale()
+
+    def _excess_at_zero(self, slope: float) -> float:
+        """log(slope / R'(0)), the limit of the excess as f goes to 0: up to zero, f = 0 is a local minimum."""
+        kink = self.regularizer.derivative(0.0)
+        return float(np.log(slope / kink)) if slope > 0.0 and kink > 0.0 else -np.inf if kink > 0.0 else np.inf
+
+    def _product(self, V: np.ndarray) -> np.ndarray:
+        """K V, as precise as the tolerance asks for."""
+        return self.matrix.exactly(V) if self.rounded else self.matrix @ V
+
+    def _exact(self, problem: Problem, found: newton.Solution) -> tuple[Point, newton.Dual]:
+        """A solution with its best dual point, both with products as precise as the tolerance asks for."""
+        if not self.rounded:
+            return found.point, found.dual
+        outputs = found.point.coef.shape[1]
+        coef = -problem.weights * found.dual.v / problem.strength
+        applied = self.matrix.exactly(np.concatenate([found.point.coef, coef], axis=1))
+        point = replace(found.point, applied=applied[:, :outputs])
+        point = problem.centred(point) if problem.loss.convex else point
+        dual = replace(found.dual, square=max(float(np.vdot(coef, applied[:, outputs:])), 0.0))
+        if problem.loss.complete:
+            dual |= newton.Dual.near(problem, point, self.matrix.diagonal)
+        return point, dual
 
     def first(self) -> float:
         """The logarithm of the strength to start with: a hundredth of where the data hardly count."""
@@ -132,17 +174,17 @@ class _Search:
     def at(self, strength: float) -> float:
         """Solve with the squared norm; keep what is best so far; return the excess of the strength."""
         problem = replace(self.problem, strength=strength)
-        left = max(self.max_iter - self.steps, 1)
-        found = self.solver.solve(
-            problem, self.matrix, tol=self.inner, max_iter=left, start=self.start, progress=self.progress
-        )
-        gap = max(found.primal - found.dual.value, 0.0)
-        self.failed = self.failed + 1 if gap > 10 * self.tol * problem.scale(found.point) else 0
-        self.steps, self.start = self.steps + found.steps, found.point
-        t = np.sqrt(found.point.square)
-        self._keep(problem, self._allowed(found.point, t), strength, gap)
+        found = self._found(problem, self.inner, self.start)
+        point, dual = self._exact(problem, found)
+        gap = max(problem.objective(point) - dual.value, 0.0)
+        self.failed = self.failed + 1 if gap > 10 * self.tol * problem.scale(point) else 0
+        self.start = found.point
+        if self.failed > 2 and self.rounded:
+            self.sharpen()
+        t = np.sqrt(point.square)
+        self._keep(problem, self._allowed(point, t), strength, gap)
         if self.convex:
-            self._bound(found.dual)
+            self._bound(dual)
         excess = self.regularizer.excess(strength, t)
         self.mismatch = abs(excess)
         return excess
@@ -168,10 +210,24 @@ class _Search:
         conjugates = dual.conjugates if shrink == 1.0 else self.problem.conjugates(shrink * dual.v)
         self.dual = max(self.dual, -conjugates - self.regularizer.conjugate(shrink * s))
 
-    def sharpen(self) -> bool:
-        """Ask for solutions to rounding from now on; False if they are that precise already."""
+    @property
+    def narrow(self) -> float:
+        """The width of a bracket in which norms no longer tell where the zero is."""
+        return 1e-5 if self.rounded else 1e-10
+
+    def sharpen(self) -> float:
+        """Ask for float64 products, then for solutions to rounding, from now on; return the step to begin anew with.
+
+        Zero if they are that precise already.
+        """
+        if self.rounded:
+            self.matrix.refine()
+            self.rounded, self.failed = False, 0
+            if self.start is not None:
+                self.start = replace(self.start, applied=self.matrix @ self.start.coef)
+            return 1e-4
         before, self.inner = self.inner, 0.0
-        return before > 0.0
+        return 1e-9 if before > 0.0 else 0.0
 
     def _scale(self) -> float:
         values = np.abs(self.problem.loss.value(self.problem.y, self.best.values))
@@ -185,31 +241,18 @@ class _Search:
             return True
         if self.convex:
             return self.primal - self.dual <= self.tol * self._scale()
-        return abs(excess) <= self.tol
+        # from where f falls as 1 / strength, stronger regularisers tell nothing new
+        vanishes = self.at_zero - 0.01 <= excess <= self.at_zero + 0.01 <= 0.01
+        return abs(excess) <= self.tol or vanishes
 
     def result(self) -> Regularized:
-        precision = "float64" if self.matrix.form == "float64" else "float32 products"
-        if self.matrix.form != "float64" and self.tol < FLOAT32_TOL:
-            self._recompute()
-            precision = "float32 products, float64 gap"
+        precision = "float64" if self.matrix.form.startswith("float64") else "float32 products"
+        precision += ", float64 gap" if self.rounded else ""
         # without convexity there is no gap, but the same difference vanishes at a stationary point, from either side
-        relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else abs(self.mismatch)
+        mismatch = abs(self.mismatch) if np.isfinite(self.strength) else max(self.at_zero, 0.0)
+        relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else mismatch
         squared = self.convex and self.regularizer.fixed_strength is not None
         bound = float(np.sqrt(2.0 * max(self.inside, 0.0) / self.strength)) if squared else np.inf
         dual = self.dual if self.convex else None
-        return Regularized(self.best, self.strength, self.primal, dual, relative, max(self.steps, 1), bound, precision)
-
-    def _recompute(self) -> None:
-        """Objective and bound of the best point anew, with float64 products."""
-        problem = replace(self.problem, strength=self.strength if np.isfinite(self.strength) else 1.0)
-        gram = self.problem.gram
-        point = self._allowed(replace(self.best, applied=gram @ self.best.coef), np.sqrt(self.best.square))
-        self.best = self.problem.centred(point) if self.problem.loss.convex else point
-        self.primal = self.problem.losses(self.best.values) + self.regularizer.value(np.sqrt(self.best.square))
-        if self.problem.loss.complete:
-            dual = newton.Dual.near(problem, self.best, self.matrix.diagonal)
-        else:
-            image = problem.image(self.best)
-            dual = newton.Dual.of_slopes(problem, self.best, image, gram @ image)
-        self.dual, self.inside = -np.inf, problem.objective(self.best) - dual.value
-        self._bound(dual)
+        steps = max(self.steps, 1), self.pair_steps
+        return Regularized(self.best, self.strength, self.primal, dual, relative, *steps, bound, precision)
