@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from representer.problem import Point, Problem
+from representer.problem import Point, Problem, Progress
 from representer.regularizers import Regularizer
 from representer.solvers import lbfgs, newton
 from representer.solvers.matrix import Matrix
@@ -44,7 +43,7 @@ def solve(
     *,
     tol: float,
     max_iter: int,
-    progress: Callable[[str, float], Any] | None = None,
+    progress: Progress | None = None,
 ) -> Regularized:
     """Find the strength at which the solution with the squared norm has strength ||f|| = R'(||f||).
 
