@@ -473,6 +473,10 @@ class BoxProblem(_OnInputs):
         """The group of each coefficient."""
         return np.zeros(self.n, int) if self.groups is None else self.groups
 
+    @cached_property
+    def n_groups(self) -> int:
+        return 1 + int(self.group_of.max())
+
     def values(self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray) -> tuple[float, float]:
         """Primal and dual value of coefficients c with g = K c - t; c is short of the best by at most their difference.
 

@@ -83,6 +83,7 @@ def small_sets(monkeypatch):
     monkeypatch.setattr(working_set, "SET_SIZE", 150)
     monkeypatch.setattr(working_set, "EXACT_PAIRS", 1000)
     monkeypatch.setattr(working_set, "LEAN_FROM", 32)
+    monkeypatch.setattr(working_set, "SHRINK_FROM", 32)
 
 
 @pytest.mark.parametrize("C", [1.0, 1e3])
@@ -112,6 +113,23 @@ def test_violation_is_the_true_one(small_sets):
     assert result.violation == pytest.approx(high - low, abs=1e-9)
     assert result.violation <= 1e-3
     assert result.precision.endswith("float64 check")
+
+
+def test_who_rests_leaves_on_the_way(monkeypatch):
+    """A set of all coefficients shrinks during its only round, to the same solution."""
+    whole, sizes, leave = working_set.solve(classification(800, 100.0), tol=1e-5), [], working_set._leave
+
+    def watched(state, kept):
+        sizes.append((len(state.chosen), len(kept)))
+        leave(state, kept)
+
+    monkeypatch.setattr(working_set, "SHRINK_FROM", 100)
+    monkeypatch.setattr(working_set, "_leave", watched)
+    shrunk = working_set.solve(classification(800, 100.0), tol=1e-5)
+    assert sizes[0][0] == 800 > sizes[-1][1]
+    assert shrunk.converged
+    assert max(whole.dual, shrunk.dual) <= min(whole.primal, shrunk.primal)
+    assert shrunk.gradient == pytest.approx(whole.gradient, abs=1e-3)
 
 
 def test_steps_that_float32_cannot_resolve_are_float64(small_sets, monkeypatch):

@@ -15,9 +15,13 @@ from representer.gram import Gram
 from representer.problem import BoxProblem, Progress
 
 FLAT_UP_TO = 6000
-"""Coefficients up to which all of them form the working set."""
+"""Coefficients up to which all of them form the first working set."""
 SET_SIZE = 8192
 """Size of the working set beyond that; if more coefficients are free, half of this on top of them."""
+SHRINK_FROM = 1000
+"""Size of a working set from which a round may end early, so that those who came to rest can leave."""
+ROUND = 2
+"""Steps of such a round for each of its coefficients."""
 MANY_BUSY = 0.9
 """Part of the working set that takes part in steps, below which the rest of it leaves."""
 FEW_NEW = 1 / 8
@@ -81,22 +85,26 @@ class _State:
 
 @dataclass
 class _Rates:
-    """Rates of raising and lowering each coefficient, and the least and the greatest of them in each group."""
+    """Rates of raising and lowering some coefficients, and the least and the greatest of them in each group."""
 
     rise: np.ndarray
     fall: np.ndarray
+    group: np.ndarray
+    free: np.ndarray
     low: np.ndarray
     high: np.ndarray
 
     @classmethod
-    def of(cls, problem: BoxProblem, state: _State) -> _Rates:
-        rise, fall = np.empty_like(state.g), np.empty_like(state.g)
-        smo.rates(state.c, problem.lower, problem.upper, problem.epsilon, rise, fall)
-        rise += state.g
-        fall += state.g
-        members = [slice(None)] if problem.groups is None else [problem.groups == s for s in np.unique(problem.groups)]
-        low, high = [rise[m].min() for m in members], [fall[m].max() for m in members]
-        return cls(rise, fall, np.array(low), np.array(high))
+    def of(cls, problem: BoxProblem, state: _State, index: Any = slice(None)) -> _Rates:
+        """Those of all coefficients, or of the ones with this index."""
+        c, g, lower, upper = state.c[index], state.g[index], problem.lower[index], problem.upper[index]
+        rise, fall, group = np.empty_like(g), np.empty_like(g), problem.group_of[index]
+        smo.rates(c, lower, upper, problem.epsilon, rise, fall)
+        rise += g
+        fall += g
+        members = [slice(None)] if problem.groups is None else [group == s for s in range(problem.n_groups)]
+        low, high = [rise[m].min(initial=np.inf) for m in members], [fall[m].max(initial=-np.inf) for m in members]
+        return cls(rise, fall, group, (c > lower) & (c < upper), np.array(low), np.array(high))
 
     @property
     def violation(self) -> float:
@@ -106,17 +114,21 @@ class _Rates:
         """The violation to step to: a tenth of the present one when far from the solution, less than tol when near."""
         return 0.5 * tol if self.violation < 0.5 else 0.1 * self.violation
 
-    def urgency(self, problem: BoxProblem, state: _State, tol: float) -> np.ndarray:
-        """How much each coefficient violates, above all others for the free ones, and 0 for those that rest.
+    @property
+    def violations(self) -> np.ndarray:
+        """How much each coefficient violates."""
+        return np.maximum(self.high[self.group] - self.rise, self.fall - self.low[self.group])
+
+    def urgency(self, aim: float, seed: int) -> np.ndarray:
+        """The violation of each coefficient, above all others for the free ones, and 0 for those that rest.
 
         Those that violate less than the aim would not be stepped on, so they rest, too.
         """
-        group = problem.group_of
-        violation = np.maximum(self.high[group] - self.rise, self.fall - self.low[group])
+        violations = self.violations
         # equal violations, as all are at first, are broken by chance and not by the order of the data
-        chance = np.random.default_rng(state.rounds).uniform(1.0, 1.001, len(violation))
-        urgency = np.where(violation > self.aim(tol), violation * chance, 0.0)
-        urgency[(state.c > problem.lower) & (state.c < problem.upper)] += violation.max()
+        chance = np.random.default_rng(seed).uniform(1.0, 1.001, len(violations))
+        urgency = np.where(violations > aim, violations * chance, 0.0)
+        urgency[self.free] += violations.max()
         return urgency
 
 
@@ -201,13 +213,12 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memor
     Coefficients at a bound that they press against leave it if they are many; who comes to violate enters again.
     """
     n = problem.n
-    if problem.matrix is not None or n <= FLAT_UP_TO:
-        if not len(state.chosen):
-            _start(problem, state, np.argsort(problem.group_of, kind="stable"))
+    if not len(state.chosen) and (problem.matrix is not None or n <= FLAT_UP_TO):
+        _start(problem, state, np.argsort(problem.group_of, kind="stable"))
+    if len(state.chosen) == n:
         return
-    urgency = rates.urgency(problem, state, tol)
-    n_free = int(np.count_nonzero((state.c > problem.lower) & (state.c < problem.upper)))
-    size = int(min(n, max(SET_SIZE, n_free + SET_SIZE // 2)))
+    urgency = rates.urgency(rates.aim(tol), state.rounds)
+    size = min(n, max(SET_SIZE, int(np.count_nonzero(rates.free)) + SET_SIZE // 2))
     if memory is not None:
         size = min(size, max(2, int(np.sqrt(memory // 4))))
     wanted = np.flatnonzero(urgency > 0.0)
@@ -275,30 +286,47 @@ def _leave(state: _State, kept: np.ndarray) -> None:
 def _settle(
     problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit: int, progress: Progress | None = None
 ) -> bool:
-    """Step on the working set, and correct g elsewhere; False if nothing moved."""
-    subset, K = state.chosen, state.K
-    columns = np.arange(len(subset))
-    if problem.columns is not None and K is problem.matrix:
-        columns = problem.columns[subset]
-    whole = len(subset) == problem.n
-    c, g, aim = state.c[subset], state.g[subset], 0.5 * tol if whole else rates.aim(tol)
-    groups = problem.group_of[subset]
-    box = K.diagonal()[columns], problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
-    middle = (0.5 * (rates.low + rates.high))[groups]
-    steps, limit = 0, limit - state.steps
-    if state.lean and len(subset) >= LEAN_FROM and aim > LEAN * np.median(np.abs(g - middle)):
-        lean = (g - middle).astype(np.float32)
-        steps = _take_steps(K, lean, c, box, aim, min(100 * len(g), limit), progress)
-        g = lean + middle
-    steps += _take_steps(K, g, c, box, aim, limit - steps, progress)
-    change = c - state.c[subset]
-    moved = np.flatnonzero(change)
-    state.steps, state.rounds = state.steps + steps, state.rounds + 1
-    state.c[subset], state.g[subset] = c, g
+    """Step on the working set, which loses those who come to rest, and correct g elsewhere; False if nothing moved."""
+    c, g, last = state.c.copy(), state.g.copy(), state.steps
+    aim = 0.5 * tol if len(state.chosen) == problem.n else rates.aim(tol)
+    middle = 0.5 * (rates.low + rates.high)
+    while True:
+        most = limit - state.steps
+        if aim < tol and len(state.chosen) >= SHRINK_FROM and state.K is not problem.matrix:
+            most = min(most, ROUND * len(state.chosen))
+        taken = _step(problem, state, middle, aim, most, progress)
+        if taken < most or state.steps == limit:
+            break
+        now = _Rates.of(problem, state, state.chosen)
+        busy = np.flatnonzero(now.free | (now.violations > aim))
+        if len(busy) < MANY_BUSY * len(state.chosen):
+            _leave(state, busy)
+    state.rounds += 1
     others = np.ones(problem.n, bool)
-    others[subset] = False
-    _add(problem, state, state.inputs, subset[moved], change[moved], np.flatnonzero(others))
-    return len(moved) > 0
+    others[state.chosen] = False
+    state.g[others] = g[others]
+    moved = np.flatnonzero(state.c != c)
+    _add(problem, state, state.inputs, moved, state.c[moved] - c[moved], np.flatnonzero(others))
+    return state.steps > last and len(moved) > 0
+
+
+def _step(
+    problem: BoxProblem, state: _State, middle: np.ndarray, aim: float, most: int, progress: Progress | None
+) -> int:
+    """At most so many pair steps on the working set, which correct its g; how many it took."""
+    subset, K, before = state.chosen, state.K, state.steps
+    columns = np.arange(len(subset)) if problem.columns is None or K is not problem.matrix else problem.columns[subset]
+    c, g, groups = state.c[subset], state.g[subset], problem.group_of[subset]
+    box = K.diagonal()[columns], problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
+    centre = middle[groups]
+    small = len(subset) >= LEAN_FROM and aim > LEAN * np.median(np.abs(g - centre))
+    if state.lean and small and state.steps < 100 * problem.n:
+        lean = (g - centre).astype(np.float32)
+        state.steps += _take_steps(K, lean, c, box, aim, most, progress)
+        g = lean + centre
+    state.steps += _take_steps(K, g, c, box, aim, most - (state.steps - before), progress)
+    state.c[subset], state.g[subset] = c, g
+    return state.steps - before
 
 
 def _take_steps(
@@ -333,7 +361,7 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     error, near = 0.0, np.ones(problem.n, bool)
     if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
         error = _rounding(problem) * float(np.linalg.norm(state.c))
-        low, high = rates.low[problem.group_of], rates.high[problem.group_of]
+        low, high = rates.low[rates.group], rates.high[rates.group]
         near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
     rates = _exact(problem, state, np.flatnonzero(near))
     if rates.violation <= tol and error > 0.1 * tol:
@@ -373,7 +401,7 @@ def _newton_step(problem: BoxProblem, state: _State) -> bool:
     Their changes d solve K_FF d + b = -rate_F with sum d = 0 over each group.
     """
     rates = _Rates.of(problem, state)
-    free = np.flatnonzero((state.c > problem.lower) & (state.c < problem.upper) & (rates.rise == rates.fall))
+    free = np.flatnonzero(rates.free & (rates.rise == rates.fall))
     if not len(free):
         return True
     groups = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
@@ -425,7 +453,7 @@ def _rounding(problem: BoxProblem) -> float:
 
 def _intercepts(problem: BoxProblem, state: _State, rates: _Rates) -> np.ndarray:
     """b of each group: minus the mean rate of the free coefficients, or minus the middle of the extremes."""
-    free = (state.c > problem.lower) & (state.c < problem.upper) & (rates.rise == rates.fall)
+    free = rates.free & (rates.rise == rates.fall)
     groups = [free & (problem.group_of == s) for s in range(len(rates.low))]
     low, high = (np.where(np.isfinite(a), a, b) for a, b in ((rates.low, rates.high), (rates.high, rates.low)))
     middle = np.where(np.isfinite(low), 0.5 * (low + high), 0.0)  # infinite where all are at one bound, or at both
