@@ -201,3 +201,10 @@ def test_default_threads_without_the_variable(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(_tiles, "_cores", lambda: 17)
     assert _tiles.default_threads() == 17
+
+
+@pytest.mark.parametrize(("n", "few"), [(1, True), (_tiles.SMALL, True), (_tiles.SMALL + 1, False)])
+def test_small_matrices_have_one_blas_thread(n, few, three_blas_threads):
+    with _tiles.blas_threads_for(n):
+        assert blas_threads() == ([1] * len(three_blas_threads) if few else three_blas_threads)
+    assert blas_threads() == three_blas_threads

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -21,6 +21,8 @@ from threadpoolctl import ThreadpoolController
 
 TILE_BYTES = 2**19
 RUNS = 16
+SMALL = 1000
+"""Rows of a matrix up to which one thread of BLAS is as fast as several."""
 
 Tile = tuple[slice, slice]
 Part = TypeVar("Part")
@@ -119,6 +121,11 @@ def one_blas_thread() -> Iterator[None]:
             yield
     finally:
         _limited.release()
+
+
+def blas_threads_for(n: int) -> AbstractContextManager[None]:
+    """One thread for small matrices, which are done before BLAS has woken up its others."""
+    return one_blas_thread() if n <= SMALL else nullcontext()
 
 
 def buffer(dtype: np.dtype) -> Callable[[Tile], np.ndarray]:

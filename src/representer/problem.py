@@ -80,6 +80,8 @@ class Result:
     certificate: Certificate
     residual: np.ndarray | None = None
     """The residual r = D (y - b) - (D K D + alpha I) z in float64, where a solver has it."""
+    solution: np.ndarray | None = None
+    """Solutions of all right sides, from which a similar problem may start, where a solver has them."""
 
 
 class _OnInputs:

@@ -816,3 +816,21 @@ def test_attributes_of_an_earlier_fit_are_gone(rng):
     X = rng.normal(size=(20, 2))
     model = KernelRidge([0.1, 1.0]).fit(X, X[:, 0])
     assert not hasattr(model.set_params(alpha=1.0).fit(X, X[:, 0]), "loo_scores_")
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_warm_start_along_alphas(fit_intercept, rng):
+    X = rng.normal(size=(600, 3))
+    Y = np.sin(X[:, :2]) + 0.1 * rng.normal(size=(600, 2))
+    options = {"solver": "conjugate_gradient", "tol": 1e-8, "fit_intercept": fit_intercept}
+    warm = KernelRidge(alpha=1.0, kernel=RBF(1.0), warm_start=True, **options).fit(X, Y)
+    steps = np.zeros(2, int)
+    for alpha in (0.9, 0.8, 0.7):
+        cold = KernelRidge(alpha=alpha, kernel=RBF(1.0), **options).fit(X, Y)
+        warm.set_params(alpha=alpha).fit(X, Y)
+        assert warm.certificate_.converged
+        assert warm.dual_coef_ == pytest.approx(cold.dual_coef_, abs=1e-6)
+        steps += warm.certificate_.iterations, cold.certificate_.iterations
+    assert steps[0] < steps[1]
+    assert warm.fit(X, Y).certificate_.iterations == 0  # the same problem again
+    assert warm.fit(X[:500], Y[:500]).certificate_.converged  # a solution of another shape is no guess

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from representer import _tiles
 from representer.estimators import search
 from representer.estimators.hyperparameters import LogParameters
 from representer.estimators.inputs import check_inputs, check_lengths, evenly, is_precomputed, take, to_kernel
@@ -160,11 +161,13 @@ class GaussianProcessRegressor(CallbackSupportMixin, MultiOutputMixin, Regressor
         direct = self._is_direct(len(Y))
         rows = np.arange(len(Y)) if direct else evenly(len(Y), self._tuning_rows())
         given = self.noise if np.ndim(self.noise) == 0 else np.asarray(self.noise, np.float64)
-        self.kernel_, found = self._optimized(
-            kernel.fitted_to(X), take(X, rows, kernel), Y[rows], given if np.ndim(given) == 0 else given[rows]
-        )
+        with _tiles.blas_threads_for(len(rows)):
+            self.kernel_, found = self._optimized(
+                kernel.fitted_to(X), take(X, rows, kernel), Y[rows], given if np.ndim(given) == 0 else given[rows]
+            )
         self.noise_ = found if np.ndim(given) == 0 else given
-        self._condition(X, Y, direct)
+        with _tiles.blas_threads_for(len(Y)):
+            self._condition(X, Y, direct)
         if not self.search_.values:
             prior = search.log_prior(self.search_.names, self.priors, self.search_.theta)[0]
             self.search_ = replace(self.search_, values=[self.log_marginal_likelihood_ + prior])

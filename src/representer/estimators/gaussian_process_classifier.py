@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from representer import _tiles
 from representer.estimators import search
 from representer.estimators.hyperparameters import LogParameters
 from representer.estimators.inputs import check_inputs, check_labels, is_precomputed, to_kernel
@@ -113,7 +114,8 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         rng = check_random_state(self.random_state)
         started = kernel.fitted_to(X)
-        self._parts = [self._one(started, _double(X), np.where(label == c, 1.0, -1.0), rng) for c in chosen]
+        with _tiles.blas_threads_for(len(label)):
+            self._parts = [self._one(started, _double(X), np.where(label == c, 1.0, -1.0), rng) for c in chosen]
         kernels = [part.problem.kernel for part in self._parts]
         functions = [Function(part.problem.kernel, _double(X), part.coef) for part in self._parts]
         single = len(self._parts) == 1

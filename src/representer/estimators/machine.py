@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -74,8 +73,7 @@ class Machine(BaseEstimator):
         w = np.ones((n, 1)) if weights is None else weights[:, None]
         problem = Problem(kernel, X, y[:, None], loss, 1.0, w, self.fit_intercept, self.threads)
         matrix = Matrix(problem, matrix_form(n, self._memory))
-        # threads of BLAS take longer to start than small products
-        with Progress(self.verbose, self.tol) as progress, _tiles.one_blas_thread() if n <= 1500 else nullcontext():
+        with Progress(self.verbose, self.tol) as progress, _tiles.blas_threads_for(n):
             found = regularized.solve(
                 problem, matrix, regularizer, tol=self.tol, max_iter=self.max_iter, progress=progress
             )

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, Regre
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from representer import _tiles
 from representer.estimators.hyperparameters import LogParameters, largest
 from representer.estimators.inputs import (
     check_inputs,
@@ -53,6 +54,7 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        warm_start: bool = False,
         memory: int | None = None,
         threads: int | None = None,
         random_state: Any = 0,
@@ -66,6 +68,7 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.memory = memory
         self.threads = threads
         self.random_state = random_state
@@ -94,7 +97,9 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
             problem = self._tuned(problem)
             alphas, path = problem.alpha[None], False
             plan = self._plan(problem.kernel, X, alphas, path, weights)
-        self._keep(problem, self._along_path(problem, alphas, plan) if path else self._solve(problem, plan))
+        with _tiles.blas_threads_for(problem.n):
+            result = self._along_path(problem, alphas, plan) if path else self._solve(problem, plan)
+        self._keep(problem, result)
 
     def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
         """alpha as an array of shape (n_alphas, n_targets), and whether one is to be chosen."""
@@ -174,8 +179,14 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
                 max_iter=self.max_iter,
                 memory=memory,
                 random_state=self.random_state,
+                guess=self._guess(problem),
                 progress=progress,
             )
+
+    def _guess(self, problem: RidgeProblem) -> np.ndarray | None:
+        """The solution of the last fit, if it is wanted and of the same shape."""
+        last = getattr(self, "_solution", None) if self.warm_start else None
+        return last if last is not None and last.shape == problem.right_sides.shape else None
 
     def _along_path(self, problem: RidgeProblem, alphas: np.ndarray, plan: Plan) -> Result:
         """Choose alpha by leave-one-out from one decomposition, and solve with it."""
@@ -265,6 +276,7 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
         self.intercept_ = intercept if self.fit_intercept else 0.0
         self.certificate_ = result.certificate
         self.X_fit_ = problem.X
+        self._solution = result.solution if self.warm_start else None
         self.function_ = Function(problem.kernel, problem.X, self.dual_coef_, self.intercept_)
         self.n_iter_ = max(1, result.certificate.iterations)
         if not result.certificate.converged:
@@ -323,6 +335,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, _Ridge):
         Relative residual of the linear system at which a solution counts as found.
     max_iter : int
         Of conjugate gradients.
+    warm_start : bool
+        Whether conjugate gradients start from the solution of the last fit, as along a path of alphas for many rows.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional

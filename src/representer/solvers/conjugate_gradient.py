@@ -59,6 +59,7 @@ def solve(
     memory: int = 2 * 10**9,
     random_state: Any = 0,
     low_rank: LowRank | None = None,
+    guess: np.ndarray | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Conjugate gradients with float32 products inside, and true float64 residuals outside.
@@ -68,7 +69,8 @@ def solve(
     float32 matrix that takes less than a quarter of the memory is stored, which halves the time of a product.
 
     Residuals that fall by less than a twentieth in a quarter of ``max_iter`` iterations, or in a tenth of them for
-    float32, end that precision's work before its time: the certificate then says that it did not converge.
+    float32, end that precision's work before its time: the certificate then says that it did not converge. A ``guess``
+    is a solution of a similar problem, such as one with another alpha.
     """
     start = perf_counter()
     B, n = problem.right_sides, problem.n
@@ -80,8 +82,12 @@ def solve(
         precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
         fast: Any = _Stored(problem) if stored else Gram.of(problem.kernel, problem.fast, threads=problem.threads)
     K, Z, R, size = fast, np.zeros_like(B), B / scale, 1.0
+    if guess is not None:
+        rest = R - problem.apply(guess / scale, problem.ridges)
+        if (new := float(np.linalg.norm(rest, axis=0).max())) < size:
+            Z, R, size = guess / scale, rest, new
     goal = tol / 3 if problem.intercept else tol  # residuals of y and of the intercept's right side add up
-    steps = products = 0
+    steps, products = 0, int(guess is not None)
     with nullcontext() if stored else _tiles.one_blas_thread():
         while size > goal and steps < max_iter:
             reduction = max(0.3 * goal / size, 1e-4 if K is fast else 1e-10)
@@ -102,8 +108,8 @@ def solve(
                 K = problem.gram
                 low_rank = approximate(problem, memory // 4, random_state, exact=True)
                 precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
-    coef, intercept = problem.finish(Z * scale)
-    R *= scale
+    Z, R = Z * scale, R * scale
+    coef, intercept = problem.finish(Z)
     R = R[:, :-1] - R[:, -1:] * intercept if problem.intercept else R
     relative, bound = problem.judge(R)
     return Result(
@@ -123,6 +129,7 @@ def solve(
             precision="float32 products, float64 residuals" if K is fast else "float64 products",
         ),
         R,
+        Z,
     )
 
 
