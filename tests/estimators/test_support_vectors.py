@@ -1,11 +1,14 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from representer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
 from representer.estimators.support_vectors import filled
-from representer.kernels import RBF
+from representer.kernels import RBF, On
+from representer.problem import BoxProblem
+from representer.solvers import working_set
 
 KERNEL = RBF(length_scale=float(np.sqrt(10.0)))
 ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
@@ -62,7 +65,7 @@ def test_clear_errors(estimator, message):
 def test_plan_tells_the_memory(digits):
     assert SVC().plan(*digits).bytes == 4 * 600**2
     assert SVC(probability=True).plan(*digits).bytes == (4 + 8) * 600**2  # and a matrix of free support vectors
-    assert SVC().plan(np.zeros((10**5, 2)), np.arange(10**5) % 2).bytes < 4 * 10**8
+    assert SVC().plan(np.zeros((10**5, 2)), np.arange(10**5) % 2).bytes == 4 * 16384**2
     assert "pair steps" in str(SVR().plan(digits[0]))
 
 
@@ -94,3 +97,58 @@ def test_filled_sums_up(total):
     found = filled(most, total)
     assert found.sum() == pytest.approx(total)
     assert np.all((found >= 0.0) & (found <= most))
+
+
+def test_inputs_without_a_float32_form_are_checked_in_float64():
+    """Kernel values of a data frame are rounded for steps only, so nothing but the steps tells how far they drift."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, 2))
+    y = np.sign(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=1500))
+    kernel = On(RBF(0.5), ["a", "b"])
+    model = SVC(C=1e3, kernel=kernel).fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    coef = np.zeros(1500)
+    coef[model.support_] = model.dual_coef_[0]
+    g, C = RBF(0.5)(X) @ coef - y, 1e3
+    violation = g[coef > np.where(y > 0, 0.0, -C)].max() - g[coef < np.where(y > 0, C, 0.0)].min()
+    assert model.certificate_.residual == pytest.approx(violation, abs=1e-6)
+    assert violation <= 1e-3
+
+
+def test_memory_below_what_the_free_coefficients_take():
+    """Half of a working set are violators, so that it is never one of free coefficients alone."""
+    rng = np.random.default_rng(0)
+    problem = BoxProblem(RBF(0.3), rng.normal(size=(600, 4)), np.sign(rng.normal(size=600)), *np.zeros((2, 600)))
+    problem.lower, problem.upper = np.minimum(10.0 * problem.targets, 0.0), np.maximum(10.0 * problem.targets, 0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(working_set, "FLAT_UP_TO", 0)
+        assert working_set.solve(problem, memory=4 * 300**2).converged
+
+
+def test_all_of_a_class_at_their_bound():
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    assert NuSVC(nu=0.6, kernel=RBF(0.15)).fit(X, np.arange(1000) < 300).certificate_.converged
+
+
+def test_certificate_of_several_classes_counts_the_shared_matrix(digits):
+    certificate = SVC().fit(*digits).certificate_
+    assert certificate.kernel_evaluations > 600 * 601 // 2
+
+
+def test_progress_of_several_classes_counts_pairs(digits, capsys):
+    SVC(verbose=1).fit(*digits)
+    assert "45 of 45" in capsys.readouterr().err
+
+
+def test_stop_is_heard_once():
+    X, y = make_classification(300, 4, flip_y=0.3, random_state=0)
+    t = np.where(y == 1, 1.0, -1.0)
+    problem = BoxProblem(RBF(1.0), X, t, np.minimum(9.0 * t, 0.0), np.maximum(9.0 * t, 0.0))
+    asked = []
+
+    def once(what, violation):
+        asked.append(violation)
+        return len(asked) == 1
+
+    result = working_set.solve(problem, progress=once)
+    assert not result.converged
+    assert result.steps == 0

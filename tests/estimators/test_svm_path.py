@@ -1,12 +1,16 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import SVC, SVCPath
 from representer.kernels import RBF, Kernel, Laplacian, Matern, Normalized, Periodic, RationalQuadratic, Spectrum
+from representer.solvers import working_set
 
 
 @parametrize_with_checks([SVCPath(cv=3)])
@@ -85,3 +89,19 @@ def test_distances_are_not_kept_beyond_the_memory():
     X, y = make_classification(100, 4, random_state=0)
     path = SVCPath([1.0], kernels=[RBF(1.0), RBF(2.0)], cv=3)
     assert np.array_equal(path.fit(X, y).scores_, path.set_params(memory=50_000).fit(X, y).scores_)
+
+
+def test_units_do_not_matter():
+    X, y = make_classification(100, 4, flip_y=0.2, random_state=0)
+    scores = [
+        SVCPath([1.0], kernels=[RBF(0.5 * unit), RBF(2.0 * unit)], cv=3).fit(X * unit, y).scores_
+        for unit in (1.0, 1e20)
+    ]
+    assert np.array_equal(*scores)
+
+
+def test_fits_that_stop_early_are_told(monkeypatch):
+    X, y = make_classification(60, 4, flip_y=0.3, random_state=0)
+    monkeypatch.setattr(working_set, "solve", partial(working_set.solve, max_steps=3))
+    with pytest.warns(ConvergenceWarning, match="C = 10 with RBF"):
+        SVCPath([10.0], kernels=[RBF(3.0)], cv=2).fit(X, y)

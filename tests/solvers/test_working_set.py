@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
@@ -171,6 +173,16 @@ def test_shared_matrix():
     part.matrix, part.columns = K, index
     shared = working_set.solve(part)
     assert shared.coef == pytest.approx(alone.coef, abs=1e-5)
+
+
+def test_shared_matrix_of_groups_in_any_order(rng):
+    problem = classification(40)
+    problem.targets, problem.groups = np.zeros(40), rng.permutation(np.arange(40) % 2)
+    start = np.where(problem.upper > 0, 0.3, -0.3)
+    alone = working_set.solve(problem, start=start)
+    shared = replace(problem, matrix=problem.kernel(problem.X).astype(np.float32))
+    assert alone.converged
+    assert working_set.solve(shared, start=start).dual == pytest.approx(alone.dual, abs=1e-6)
 
 
 def test_start_saves_steps():

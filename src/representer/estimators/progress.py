@@ -87,6 +87,14 @@ class Progress:
             self._print(what, residual)
         return self.step()
 
+    def count(self, what: str, done: int, of: int) -> None:
+        """So many of the parts that are worked on at the same time are done."""
+        self.steps = done
+        if self.verbose:
+            seconds = perf_counter() - self.start
+            line = f"\r{what}: [{'#' * (30 * done // of):<30}] {done} of {of}, {seconds:.0f} s"
+            print(line, end="", file=sys.stderr, flush=True)
+
     def _print(self, what: str, residual: float) -> None:
         done = np.clip(np.log(max(residual, self.tol)) / min(np.log(self.tol), -1e-9), 0.0, 1.0)
         bar = "#" * int(30 * done)

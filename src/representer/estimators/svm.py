@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from representer import _tiles
 from representer.estimators.calibration import Sigmoid, coupled, left_out
 from representer.estimators.inputs import check_inputs, check_labels, check_lengths, check_weights, to_kernel
+from representer.estimators.progress import Progress
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.kernels import checks
 from representer.problem import BoxProblem
@@ -28,7 +31,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and labels y, weighted if weights are given (weight 2 is a repeated sample)."""
-        kernel = to_kernel(self.kernel)
+        started, kernel = perf_counter(), to_kernel(self.kernel)
         X = check_inputs(self, X, kernel, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         if self.decision_function_shape not in ("ovr", "ovo"):
@@ -52,7 +55,11 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             )
         problems, rows = self._problems(X, codes, own, kernel, plan)
         results = self._solve_all(problems)
+        if problems[0].matrix is not None:  # which all share
+            n = len(codes)
+            results[0] = replace(results[0], kernel_evaluations=results[0].kernel_evaluations + n * (n + 1) // 2)
         self._keep_pairs(X, kernel, codes, rows, results, plan)
+        self.certificate_ = replace(self.certificate_, seconds=perf_counter() - started)
         if self.probability:
             self._calibrate(problems, results, plain, rows)
         return self
@@ -88,9 +95,16 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         """Pairs that share a matrix are solved at the same time, one on each thread; others one after the other."""
         if problems[0].matrix is None:
             return [self._solve(problem, self._start(problem)) for problem in problems]
-        threads = self.threads or _tiles.default_threads()
-        with _tiles.one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(lambda problem: self._solve(problem, self._start(problem)), problems))
+        threads, results = self.threads or _tiles.default_threads(), []
+        with (
+            _tiles.one_blas_thread(),
+            ThreadPoolExecutor(threads) as pool,
+            Progress(self.verbose, self.tol) as progress,
+        ):
+            for result in pool.map(lambda problem: self._solve(problem, self._start(problem), 0), problems):
+                results.append(result)
+                progress.count("pairs of classes", len(results), len(problems))
+        return results
 
     def _keep_pairs(
         self, X: Any, kernel: Any, codes: np.ndarray, rows: list[np.ndarray], results: list[BoxResult], plan: Plan

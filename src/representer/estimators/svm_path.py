@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -108,10 +110,17 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         folds = self._folds(codes)
         order = np.lexsort((folds, codes))
         fitted = [kernel.fitted_to(X) for kernel in kernels]
-        distances = self._distances(fitted, X, order)
+        distances, self._stopped = self._distances(fitted, X, order), set[str]()
         self.scores_ = np.stack(
             [self._scores(self._whole(k, X, order), distances, codes[order], folds[order]) for k in fitted]
         )
+        if self._stopped:
+            warnings.warn(
+                f"Fits of {', '.join(sorted(self._stopped))} stopped before the tolerance {self.tol:.2g}, so their "
+                "scores are rough; use a smaller C, a larger tol, or scale the inputs.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         best = np.unravel_index(self.scores_.mean(axis=2).argmax(), self.scores_.shape[:2])
         self.best_score_ = float(self.scores_.mean(axis=2)[best])
         self.best_params_ = {"C": float(self.C_[best[1]]), "kernel": kernels[best[0]]}
@@ -163,18 +172,20 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         """Squared distances of all pairs, if several kernels depend on nothing else and there is memory for them."""
         if sum(map(_isotropic, kernels)) < 2 or 8 * len(order) ** 2 > self._budget:
             return None
-        return working_set.matrix_of(self._whole(SquaredDistance(1.0), X, order))
+        logs = [np.log(kernel.length_scale) for kernel in kernels if _isotropic(kernel)]
+        self._scale = float(np.exp(np.mean(logs)))  # a unit in which float32 does not overflow
+        return working_set.matrix_of(self._whole(SquaredDistance(self._scale), X, order))
 
     def _matrix(self, problem: BoxProblem, distances: np.ndarray | None) -> np.ndarray:
         """The float32 kernel matrix of all samples, from shared distances where they decide."""
         kernel: Any = problem.kernel
         if distances is None or not _isotropic(kernel):
             return working_set.matrix_of(problem)
-        K = np.empty_like(distances)
+        K, factor = np.empty_like(distances), (self._scale / kernel.length_scale) ** 2
 
         def visit(run: list[_tiles.Tile]) -> None:
             for rows, _ in run:
-                kernel.phi(np.multiply(distances[rows], kernel.length_scale**-2.0, out=K[rows]))
+                kernel.phi(np.multiply(distances[rows], factor, out=K[rows]))
 
         for _ in _tiles.walk([(rows, rows) for rows in _tiles.split(len(K), 64)], visit, threads=self.threads):
             pass
@@ -217,6 +228,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         for s, C in enumerate(self.C_):
             problem.lower, problem.upper = np.where(first, 0.0, -C), np.where(first, C, 0.0)
             result = working_set.solve(problem, tol=self.tol, start=start)
+            if not result.converged:
+                self._stopped.add(f"C = {C:g} with {problem.kernel!r}")
             support = np.flatnonzero(result.coef)
             out[s] = K[:, support] @ result.coef[support] + result.intercepts[0]
             start = result.coef

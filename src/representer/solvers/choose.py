@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from representer.losses.base import Loss
-from representer.solvers.working_set import FLAT_UP_TO, SET_SIZE
+from representer.solvers.working_set import FLAT_UP_TO, MAX_SIZE, SET_SIZE
 
 DIRECT_UP_TO = 6000
 """Rows up to which a Cholesky factorisation is faster than conjugate gradients; measured by benchmarks/ridge."""
@@ -110,22 +110,23 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = F
     ====================================  ====================================  =================================
     whole, shared by all pairs            n <= 6,000, or several classes and    n^2 floats
                                           it takes less than a quarter of it
-    of a working set                      otherwise                             8,192^2 floats, more if more
-                                                                                coefficients are free
+    of a working set                      otherwise                             8,192^2 floats, up to 16,384^2 if
+                                                                                more coefficients are free
     ====================================  ====================================  =================================
 
     Probabilities need a matrix of the free support vectors in doubles, too: up to 8,192^2, more if more are free.
     """
     whole = n <= FLAT_UP_TO or (n_classes > 2 and stores_matrix(n, memory))
     some = min(n, SET_SIZE)
-    bytes_needed = 4 * (n if whole else some) ** 2 + (8 * some**2 if probability else 0)
+    least = 4 * (n if whole else some) ** 2 + (8 * some**2 if probability else 0)
+    most = 4 * (n if whole else min(n, MAX_SIZE)) ** 2 + (8 * some**2 if probability else 0)
     why = "its whole matrix fits the memory" if whole else "n is large, so only a working set's matrix is kept"
-    if bytes_needed > memory:
+    if least > memory:
         raise MemoryError(
-            f"A fit on {n} rows needs {bytes_needed / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "
+            f"A fit on {n} rows needs {least / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "
             "use fewer rows, or a larger memory=."
         )
-    return Plan("pair steps", why, bytes_needed, n * (n + 1) // 2 if whole else n * n)
+    return Plan("pair steps", why, min(most, memory), n * (n + 1) // 2 if whole else n * n)
 
 
 def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str = "auto") -> Plan:

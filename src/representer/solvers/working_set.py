@@ -18,6 +18,8 @@ FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the first working set."""
 SET_SIZE = 8192
 """Size of the working set beyond that; if more coefficients are free, half of this on top of them."""
+MAX_SIZE = 2 * SET_SIZE
+"""The largest working set."""
 SHRINK_FROM = 1000
 """Size of a working set from which a round may end early, so that those who came to rest can leave."""
 ROUND = 2
@@ -77,6 +79,10 @@ class _State:
     """Where all matrices are kept, one after the other: fresh memory costs more time than kernel values."""
     lean: bool = True
     """Whether steps may keep g in float32."""
+    drift: float = 0.0
+    """About how far they may have moved it off."""
+    stopped: bool = False
+    """Whether the progress function said so."""
     steps: int = 0
     rounds: int = 0
     evaluations: int = 0
@@ -112,7 +118,7 @@ class _Rates:
 
     def aim(self, tol: float) -> float:
         """The violation to step to: a tenth of the present one when far from the solution, less than tol when near."""
-        return 0.5 * tol if self.violation < 0.5 else 0.1 * self.violation
+        return 0.5 * tol if self.violation < 0.5 else max(0.5 * tol, 0.1 * self.violation)
 
     @property
     def violations(self) -> np.ndarray:
@@ -174,8 +180,8 @@ def solve(
             checked, checks_left = state.steps, checks_left - 1
             if rates.violation > tol:
                 _use_float64(problem, state)
-        stop = progress is not None and progress(PAIR_STEPS, rates.violation)
-        if rates.violation <= tol or state.steps >= limit or not checks_left or stop:
+        state.stopped |= progress is not None and bool(progress(PAIR_STEPS, rates.violation))
+        if rates.violation <= tol or state.steps >= limit or not checks_left or state.stopped:
             break
         _choose(problem, state, rates, tol, memory)
         if _settle(problem, state, rates, tol, limit, progress):
@@ -218,12 +224,14 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memor
     if len(state.chosen) == n:
         return
     urgency = rates.urgency(rates.aim(tol), state.rounds)
-    size = min(n, max(SET_SIZE, int(np.count_nonzero(rates.free)) + SET_SIZE // 2))
+    size = min(n, MAX_SIZE, max(SET_SIZE, int(np.count_nonzero(rates.free)) + SET_SIZE // 2))
     if memory is not None:
         size = min(size, max(2, int(np.sqrt(memory // 4))))
     wanted = np.flatnonzero(urgency > 0.0)
-    if len(wanted) > size:
-        wanted = np.sort(wanted[np.argpartition(-urgency[wanted], size - 1)[:size]])
+    if len(wanted) > size:  # half of them the worst violators, as free coefficients alone may have no pair to step on
+        first = _largest(rates.violations, wanted, size // 2)
+        wanted = np.union1d(first, _largest(urgency, np.setdiff1d(wanted, first), size - len(first)))
+    urgency[np.setdiff1d(np.arange(n), wanted, assume_unique=True)] = 0.0
     new = np.setdiff1d(wanted, state.chosen, assume_unique=True)
     if len(new) > FEW_NEW * len(state.chosen):
         _start(problem, state, wanted[np.argsort(problem.group_of[wanted], kind="stable")])
@@ -239,6 +247,11 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memor
     busy = np.flatnonzero(urgency[state.chosen] > 0.0)
     if len(busy) < MANY_BUSY * len(state.chosen):
         _leave(state, busy)
+
+
+def _largest(values: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
+    """Those of the index that have the largest values."""
+    return index[np.argpartition(-values[index], count - 1)[:count]]
 
 
 def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
@@ -289,7 +302,8 @@ def _settle(
     """Step on the working set, which loses those who come to rest, and correct g elsewhere; False if nothing moved."""
     c, g, last = state.c.copy(), state.g.copy(), state.steps
     aim = 0.5 * tol if len(state.chosen) == problem.n else rates.aim(tol)
-    middle = 0.5 * (rates.low + rates.high)
+    ends = rates.low + rates.high
+    middle = np.where(np.isfinite(ends), 0.5 * ends, 0.0)  # infinite where all of a group are at one bound
     while True:
         most = limit - state.steps
         if aim < tol and len(state.chosen) >= SHRINK_FROM and state.K is not problem.matrix:
@@ -299,6 +313,8 @@ def _settle(
             break
         now = _Rates.of(problem, state, state.chosen)
         busy = np.flatnonzero(now.free | (now.violations > aim))
+        if state.stopped or not len(busy):
+            break
         if len(busy) < MANY_BUSY * len(state.chosen):
             _leave(state, busy)
     state.rounds += 1
@@ -315,30 +331,36 @@ def _step(
 ) -> int:
     """At most so many pair steps on the working set, which correct its g; how many it took."""
     subset, K, before = state.chosen, state.K, state.steps
-    columns = np.arange(len(subset)) if problem.columns is None or K is not problem.matrix else problem.columns[subset]
+    columns = np.arange(len(subset))
+    if K is problem.matrix:
+        columns = subset if problem.columns is None else problem.columns[subset]
     c, g, groups = state.c[subset], state.g[subset], problem.group_of[subset]
     box = K.diagonal()[columns], problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
     centre = middle[groups]
     small = len(subset) >= LEAN_FROM and aim > LEAN * np.median(np.abs(g - centre))
     if state.lean and small and state.steps < 100 * problem.n:
         lean = (g - centre).astype(np.float32)
-        state.steps += _take_steps(K, lean, c, box, aim, most, progress)
+        state.steps += _take_steps(state, lean, c, box, aim, most, progress)
+        size = np.finfo(np.float32).eps * float(np.abs(lean).max())
+        state.drift += size * np.sqrt(state.steps - before)
         g = lean + centre
-    state.steps += _take_steps(K, g, c, box, aim, most - (state.steps - before), progress)
+    state.steps += _take_steps(state, g, c, box, aim, most - (state.steps - before), progress)
     state.c[subset], state.g[subset] = c, g
     return state.steps - before
 
 
 def _take_steps(
-    K: np.ndarray, g: np.ndarray, c: np.ndarray, box: _Box, aim: float, limit: int, progress: Progress | None
+    state: _State, g: np.ndarray, c: np.ndarray, box: _Box, aim: float, limit: int, progress: Progress | None
 ) -> int:
     """Pair steps that change g and c, some at a time so that they can be watched and interrupted; how many."""
     steps = 0
-    while True:
-        taken, violation = smo.pair_steps(K, g, c, *box, aim, min(AT_ONCE, limit - steps))
+    while not state.stopped:
+        taken, violation = smo.pair_steps(state.K, g, c, *box, aim, min(AT_ONCE, limit - steps))
         steps += taken
-        if taken < AT_ONCE or (progress is not None and progress(PAIR_STEPS, float(violation))):
-            return steps
+        if taken < AT_ONCE:
+            break
+        state.stopped = progress is not None and bool(progress(PAIR_STEPS, float(violation)))
+    return steps
 
 
 def _add(
@@ -355,12 +377,13 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     """Rates from float64 values, for all points that can decide the violation.
 
     The roundings of float32 kernel values, whose size is measured on some pairs, give g a standard error of at most
-    that size times |c|; points that are ten times as far from both extremes cannot decide. If the error is no small
-    part of the tolerance, they are computed as well once the others agree, so that the duality gap is true.
+    that size times |c|, and steps on a float32 g add their own; points that are ten times as far from both extremes
+    cannot decide. If the error is no small part of the tolerance, they are computed as well once the others agree, so
+    that the duality gap is true.
     """
     error, near = 0.0, np.ones(problem.n, bool)
     if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
-        error = _rounding(problem) * float(np.linalg.norm(state.c))
+        error = _rounding(problem) * float(np.linalg.norm(state.c)) + state.drift
         low, high = rates.low[rates.group], rates.high[rates.group]
         near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
     rates = _exact(problem, state, np.flatnonzero(near))
@@ -447,7 +470,7 @@ def _rounding(problem: BoxProblem) -> float:
     if problem.rounding is None:
         index = np.arange(0, problem.n, 1 + problem.n // 128)
         fast, exact = (problem.kernel.block(problem.at(inputs, index)) for inputs in (problem.fast, problem.exact))
-        problem.rounding = float(np.abs(fast - exact).max())
+        problem.rounding = float(np.abs(fast.astype(np.float32) - exact).max())
     return problem.rounding
 
 
