@@ -80,7 +80,7 @@ class _State:
     lean: bool = True
     """Whether steps may keep g in float32."""
     drift: float = 0.0
-    """About how far they may have moved it off."""
+    """The standard error that this gave it."""
     stopped: bool = False
     """Whether the progress function said so."""
     steps: int = 0
@@ -228,10 +228,10 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memor
     if memory is not None:
         size = min(size, max(2, int(np.sqrt(memory // 4))))
     wanted = np.flatnonzero(urgency > 0.0)
-    if len(wanted) > size:  # half of them the worst violators, as free coefficients alone may have no pair to step on
-        first = _largest(rates.violations, wanted, size // 2)
-        wanted = np.union1d(first, _largest(urgency, np.setdiff1d(wanted, first), size - len(first)))
-    urgency[np.setdiff1d(np.arange(n), wanted, assume_unique=True)] = 0.0
+    if len(wanted) > size:
+        if np.count_nonzero(rates.free) > size // 2:  # those alone may have no pair to step on
+            urgency[_largest(rates.violations, wanted, size // 2)] += 2.0 * urgency.max()
+        wanted = np.sort(_largest(urgency, wanted, size))
     new = np.setdiff1d(wanted, state.chosen, assume_unique=True)
     if len(new) > FEW_NEW * len(state.chosen):
         _start(problem, state, wanted[np.argsort(problem.group_of[wanted], kind="stable")])
@@ -341,8 +341,9 @@ def _step(
     if state.lean and small and state.steps < 100 * problem.n:
         lean = (g - centre).astype(np.float32)
         state.steps += _take_steps(state, lean, c, box, aim, most, progress)
-        size = np.finfo(np.float32).eps * float(np.abs(lean).max())
-        state.drift += size * np.sqrt(state.steps - before)
+        # a rounding is uniform within half a unit of the last place
+        rounding = np.finfo(np.float32).eps / np.sqrt(12.0) * float(np.abs(lean).max())
+        state.drift = float(np.hypot(state.drift, rounding * np.sqrt(state.steps - before)))
         g = lean + centre
     state.steps += _take_steps(state, g, c, box, aim, most - (state.steps - before), progress)
     state.c[subset], state.g[subset] = c, g
@@ -383,7 +384,7 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     """
     error, near = 0.0, np.ones(problem.n, bool)
     if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
-        error = _rounding(problem) * float(np.linalg.norm(state.c)) + state.drift
+        error = float(np.hypot(_rounding(problem) * np.linalg.norm(state.c), state.drift))
         low, high = rates.low[rates.group], rates.high[rates.group]
         near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
     rates = _exact(problem, state, np.flatnonzero(near))
