@@ -3,20 +3,28 @@
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
-from representer._loops.jit import loop
+from representer._loops.jit import STRICT, loop
 
 ROWS, VECTORS, LANES = 4, 3, 4
 """Sums of a step: rows, vectors in a row and numbers in a vector. Twelve vectors keep two units of additions busy."""
 STEP = VECTORS * LANES
 
 
-def _elimination():
-    """Code for a step on four rows and the columns from c on, as compilers do not keep its sums in registers.
+def _step(L, Q, X, out, b, c):
+    """X_b <- L_b^(-1) (Q - L X) for four rows and the columns from c on; out += the squares of the new rows.
 
-    X_b <- L_b^(-1) (Q - L X), L_b the last square of L, X the b rows before; out += the squares of the new rows.
+    L_b is the last square of L with its diagonal inverted, X the b rows before.
     """
+    columns = slice(c, c + STEP)
+    for i in range(ROWS):
+        X[b + i, columns] = (Q[i, columns] - L[i, : b + i] @ X[: b + i, columns]) * L[i, b + i]
+        out[columns] += X[b + i, columns] ** 2
+
+
+def _elimination():
+    """The same as code that keeps its sums in registers, as compilers do not."""
     vector, lane, fused = ir.VectorType(ir.DoubleType(), LANES), ir.IntType(32), ("contract",)
 
     @intrinsic
@@ -69,14 +77,18 @@ def _elimination():
             store(total, vectors(out, c.type(0)))
             return context.get_dummy_value()
 
-        if all(array.layout == "C" for array in (L, Q, X, out)):
-            return types.void(L, Q, X, out, b, c), code
-        return None
+        return types.void(L, Q, X, out, b, c), code
 
     return step
 
 
-_step = _elimination()
+_compiled = _elimination()
+
+
+@overload(_step, jit_options={"fastmath": STRICT})
+def _compiled_step(L, Q, X, out, b, c):
+    if all(array.layout == "C" for array in (L, Q, X, out)):
+        return lambda L, Q, X, out, b, c: _compiled(L, Q, X, out, b, c)
 
 
 @loop
