@@ -476,7 +476,7 @@ def test_grid_search(kernel, grid):
         (KernelRidge(), "cholesky"),
         (KernelRidge(solver="conjugate_gradient"), "conjugate_gradient"),
         (KernelRidge([0.1, 1.0]), "eigendecomposition"),
-        (KernelRidge([0.1, 1.0], tune="loo"), "cholesky"),
+        (KernelRidge(0.1, tune="loo"), "cholesky"),
     ],
 )
 def test_plan_is_what_fit_does(model, solver):
@@ -834,3 +834,8 @@ def test_warm_start_along_alphas(fit_intercept, rng):
     assert steps[0] < steps[1]
     assert warm.fit(X, Y).certificate_.iterations == 0  # the same problem again
     assert warm.fit(X[:500], Y[:500]).certificate_.converged  # a solution of another shape is no guess
+
+
+def test_a_path_is_not_tuned(rng):
+    with pytest.raises(ValueError, match="one alpha to start from"):
+        KernelRidge([0.1, 1.0], tune="loo").fit(rng.normal(size=(10, 2)), rng.normal(size=10))

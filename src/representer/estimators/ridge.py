@@ -130,7 +130,7 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
                 "With fit_intercept all targets share one alpha; fit targets with different alphas, or with "
                 "alpha_per_target, one by one."
             )
-        path = (len(alphas) > 1 or alpha.ndim == 1) and self.tune is None
+        path = len(alphas) > 1 or alpha.ndim == 1
         self._check_choices(path, n_targets)
         return alphas, path
 
@@ -144,6 +144,11 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"solver is {self.solver!r}, but a path of alphas needs a decomposition of the whole matrix; "
                 "use solver='auto', or a single alpha."
+            )
+        if path and self.tune is not None:
+            raise ValueError(
+                f"tune={self.tune!r} finds alpha by itself, so a path of them to choose from would be ignored; "
+                "give one alpha to start from, or tune=None."
             )
         if self.tune is not None and self.alpha_per_target and n_targets > 1:
             raise ValueError(

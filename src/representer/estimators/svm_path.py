@@ -25,6 +25,9 @@ from representer.kernels.stationary import SquaredDistance, Stationary
 from representer.problem import BoxProblem
 from representer.solvers import working_set
 
+Distances = tuple[np.ndarray, float]
+"""Squared distances of all pairs, and the length that is their unit."""
+
 
 class SVCPath(ClassifierMixin, BaseEstimator):
     """`SVC` with the C and the kernel of greatest cross-validated accuracy.
@@ -168,34 +171,36 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         empty = np.empty(len(order))
         return BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
 
-    def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray) -> np.ndarray | None:
-        """Squared distances of all pairs, if several kernels depend on nothing else and there is memory for them."""
+    def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray) -> Distances | None:
+        """Distances of all pairs, if several kernels depend on nothing else and there is memory for them."""
         if sum(map(_isotropic, kernels)) < 2 or 8 * len(order) ** 2 > self._budget:
             return None
         logs = [np.log(kernel.length_scale) for kernel in kernels if _isotropic(kernel)]
-        self._scale = float(np.exp(np.mean(logs)))  # a unit in which float32 does not overflow
-        return working_set.matrix_of(self._whole(SquaredDistance(self._scale), X, order))
+        unit = float(np.exp(np.mean(logs)))  # in which float32 does not overflow
+        return working_set.matrix_of(self._whole(SquaredDistance(unit), X, order)), unit
 
-    def _matrix(self, problem: BoxProblem, distances: np.ndarray | None) -> np.ndarray:
+    def _matrix(self, problem: BoxProblem, distances: Distances | None) -> np.ndarray:
         """The float32 kernel matrix of all samples, from shared distances where they decide."""
         kernel: Any = problem.kernel
         if distances is None or not _isotropic(kernel):
             return working_set.matrix_of(problem)
-        K, factor = np.empty_like(distances), (self._scale / kernel.length_scale) ** 2
+        squares, unit = distances
+        K, factor = np.empty_like(squares), (unit / kernel.length_scale) ** 2
 
         def visit(run: list[_tiles.Tile]) -> None:
             for rows, _ in run:
-                kernel.phi(np.multiply(distances[rows], factor, out=K[rows]))
+                kernel.phi(np.multiply(squares[rows], factor, out=K[rows]))
 
         for _ in _tiles.walk([(rows, rows) for rows in _tiles.split(len(K), 64)], visit, threads=self.threads):
             pass
         return K
 
     def _scores(
-        self, whole: BoxProblem, distances: np.ndarray | None, codes: np.ndarray, folds: np.ndarray
+        self, whole: BoxProblem, distances: Distances | None, codes: np.ndarray, folds: np.ndarray
     ) -> np.ndarray:
         """Accuracies of one kernel: shape (n_C, n_folds)."""
         K = self._matrix(whole, distances)
+        working_set.rounding_of(whole)  # measured once for all folds and pairs
         pairs = list(combinations(range(len(self.classes_)), 2))
         tasks = [(fold, pair) for fold in range(folds.max() + 1) for pair in pairs]
 

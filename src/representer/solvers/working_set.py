@@ -21,9 +21,9 @@ SET_SIZE = 8192
 MAX_SIZE = 2 * SET_SIZE
 """The largest working set."""
 SHRINK_FROM = 1000
-"""Size of a working set from which a round may end early, so that those who came to rest can leave."""
+"""Size of a working set from which those who come to rest leave it also on the way to the tolerance."""
 ROUND = 2
-"""Steps of such a round for each of its coefficients."""
+"""Steps for each of its coefficients after which it is looked who rests."""
 MANY_BUSY = 0.9
 """Part of the working set that takes part in steps, below which the rest of it leaves."""
 FEW_NEW = 1 / 8
@@ -150,9 +150,10 @@ def solve(
 ) -> BoxResult:
     """Rounds of: choose the free coefficients and the worst violators, step on them alone, correct all gradients.
 
-    g is kept in float64; kernel values are float32 until the violation that they show is below the tolerance. Then it
-    is computed from float64 values for all points that can decide it, again after all further steps, and corrections of
-    g are float64 from then on. So a fit ends with the true violation below the tolerance, or says that it did not.
+    g is kept in float64, but for steps on many coefficients; kernel values are float32 until the violation that they
+    show is below the tolerance. Then it is computed from float64 values for all points that can decide it, again after
+    all further steps, and steps on g and its corrections are float64 from then on. So a fit ends with the true
+    violation below the tolerance, or says that it did not.
 
     Parameters
     ----------
@@ -163,7 +164,8 @@ def solve(
     max_steps : int, optional
         max(10^7, 100 n) when not given.
     memory : int, optional
-        Bytes that the matrix of a working set may take; what SET_SIZE and the free coefficients need when not given.
+        Bytes that the matrix of a working set may take. It has SET_SIZE rows, up to MAX_SIZE if many coefficients are
+        free.
     progress : function of what is done and the violation, optional
         Called after each round and some steps in between; whether to stop.
     """
@@ -300,7 +302,7 @@ def _settle(
     problem: BoxProblem, state: _State, rates: _Rates, tol: float, limit: int, progress: Progress | None = None
 ) -> bool:
     """Step on the working set, which loses those who come to rest, and correct g elsewhere; False if nothing moved."""
-    c, g, last = state.c.copy(), state.g.copy(), state.steps
+    c, g = state.c.copy(), state.g.copy()
     aim = 0.5 * tol if len(state.chosen) == problem.n else rates.aim(tol)
     ends = rates.low + rates.high
     middle = np.where(np.isfinite(ends), 0.5 * ends, 0.0)  # infinite where all of a group are at one bound
@@ -323,7 +325,7 @@ def _settle(
     state.g[others] = g[others]
     moved = np.flatnonzero(state.c != c)
     _add(problem, state, state.inputs, moved, state.c[moved] - c[moved], np.flatnonzero(others))
-    return state.steps > last and len(moved) > 0
+    return len(moved) > 0
 
 
 def _step(
@@ -338,7 +340,7 @@ def _step(
     box = K.diagonal()[columns], problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
     centre = middle[groups]
     small = len(subset) >= LEAN_FROM and aim > LEAN * np.median(np.abs(g - centre))
-    if state.lean and small and state.steps < 100 * problem.n:
+    if state.lean and small and state.steps < 100 * problem.n:  # more steps hint at what float32 cannot resolve
         lean = (g - centre).astype(np.float32)
         state.steps += _take_steps(state, lean, c, box, aim, most, progress)
         # a rounding is uniform within half a unit of the last place
@@ -384,7 +386,7 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     """
     error, near = 0.0, np.ones(problem.n, bool)
     if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
-        error = float(np.hypot(_rounding(problem) * np.linalg.norm(state.c), state.drift))
+        error = float(np.hypot(rounding_of(problem) * np.linalg.norm(state.c), state.drift))
         low, high = rates.low[rates.group], rates.high[rates.group]
         near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
     rates = _exact(problem, state, np.flatnonzero(near))
@@ -463,10 +465,10 @@ def matrix_of(problem: BoxProblem) -> np.ndarray:
 
 
 def _is_coarse(problem: BoxProblem) -> bool:
-    return _rounding(problem) > COARSE * np.abs(problem.kernel.diagonal(problem.exact)).max()
+    return rounding_of(problem) > COARSE * np.abs(problem.kernel.diagonal(problem.exact)).max()
 
 
-def _rounding(problem: BoxProblem) -> float:
+def rounding_of(problem: BoxProblem) -> float:
     """The greatest error of float32 kernel values over some 16,000 pairs."""
     if problem.rounding is None:
         index = np.arange(0, problem.n, 1 + problem.n // 128)
