@@ -29,6 +29,8 @@ class Function:
         The points x_i whose representers k(x_i, .) span the function; not to be changed afterwards.
     coef : array of shape (n,) or (n, n_outputs)
     constant : float or array of shape (n_outputs,)
+    prepared : what ``kernel.prepare(X)`` gives, optional
+        If it is known already.
 
     Examples
     --------
@@ -44,14 +46,14 @@ class Function:
 
     __array_ufunc__ = None  # numpy scalars leave `*` to this class
 
-    def __init__(self, kernel: Kernel, X: Any, coef: Any, constant: Any = 0.0):
+    def __init__(self, kernel: Kernel, X: Any, coef: Any, constant: Any = 0.0, *, prepared: Any = None):
         if not isinstance(kernel, Kernel):
             raise TypeError(
                 f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
             )
         self.kernel, self.X = clone(kernel), X
         self._set(coef, constant)
-        self._prepared = kernel.prepare(X)
+        self._prepared = kernel.prepare(X) if prepared is None else prepared
 
     def with_coef(self, coef: Any, constant: Any = 0.0) -> Function:
         """sum_i coef_i k(x_i, .) + constant on the same inputs, which are not prepared once more."""

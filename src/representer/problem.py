@@ -102,6 +102,11 @@ class _OnInputs:
         return self.kernel.prepare(_cast(self.X, np.float32))
 
     @property
+    def prepared(self) -> Any:
+        """The inputs prepared in their own precision, for the solution as a function."""
+        return self.fast if getattr(self.X, "dtype", None) == np.float32 else self.exact
+
+    @property
     def gram(self) -> Gram:
         """K in float64."""
         return Gram.of(self.kernel, self.exact, threads=self.threads)

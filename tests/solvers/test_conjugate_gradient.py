@@ -72,7 +72,10 @@ def test_hopeless_problem_is_told(alpha):
     assert not result.certificate.converged
     assert np.all(np.isfinite(result.coef))
     assert result.certificate.residual <= 1.0
-    assert result.certificate.residual == pytest.approx(residual(p, result), rel=0.05)
+    # sums of large coefficients round, in the solver and here
+    rounding = np.finfo(np.float64).eps * np.linalg.norm(p.gram @ np.abs(result.coef)) / np.linalg.norm(p.targets)
+    assert rounding < 1e-9
+    assert result.certificate.residual == pytest.approx(residual(p, result), rel=0.05, abs=rounding)
 
 
 def test_stops_where_residuals_do_not_fall(rng):

@@ -131,6 +131,14 @@ def test_eigenvalues_below_the_tolerance_are_left_out():
         assert np.all(np.abs(pairs.values - values[:q]) <= pairs.certificate.residuals * values[0] + 1e-13 * values[0])
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mean_that_outweighs_what_varies_is_taken_off_to_the_last_digit(seed):
+    problem = EigenProblem(RBF(3.0), data(300, 1))
+    certificate = davidson(problem, 12, tol=1e-12, reason="", random_state=seed).certificate
+    assert certificate.converged
+    assert certificate.iterations <= 3
+
+
 def test_stopping_early_is_said():
     problem = EigenProblem(Matern(0.5, nu=0.5), data(600, 8))
     pairs = davidson(problem, 10, tol=1e-6, reason="", max_iter=1)

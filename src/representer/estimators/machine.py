@@ -101,7 +101,9 @@ class Machine(BaseEstimator):
         self.strength_ = found.strength
         self.dual_coef_ = found.point.coef[:, 0] if single else found.point.coef
         self.intercept_ = float(found.point.intercept[0]) if single else found.point.intercept
-        self.function_ = Function(problem.kernel, problem.X, self.dual_coef_, self.intercept_)
+        self.function_ = Function(
+            problem.kernel, problem.X, self.dual_coef_, self.intercept_, prepared=problem.prepared
+        )
         self.n_iter_ = found.steps  # what max_iter bounds
         if not certificate.converged:
             warnings.warn(

@@ -170,7 +170,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.certificate_, self.residuals_ = pairs.certificate, pairs.certificate.residuals
         share = problem.root.ravel() ** 2 / (problem.root**2).sum() * self.center
         roots = np.sqrt(pairs.values)
-        self.mean_ = Function(problem.kernel, X, share)
+        self.mean_ = Function(problem.kernel, X, share, prepared=problem.prepared)
         self.eigenfunctions_ = self.mean_.with_coef(
             problem.root * pairs.vectors / roots, -(share @ pairs.images) / roots
         )

@@ -282,7 +282,9 @@ class _Ridge(CallbackSupportMixin, BaseEstimator):
         self.certificate_ = result.certificate
         self.X_fit_ = problem.X
         self._solution = result.solution if self.warm_start else None
-        self.function_ = Function(problem.kernel, problem.X, self.dual_coef_, self.intercept_)
+        self.function_ = Function(
+            problem.kernel, problem.X, self.dual_coef_, self.intercept_, prepared=problem.prepared
+        )
         self.n_iter_ = max(1, result.certificate.iterations)
         if not result.certificate.converged:
             warnings.warn(

@@ -72,7 +72,7 @@ def pivoted_cholesky(
     factor = np.empty((rank, n), inputs.dtype)
     pivots = np.empty(rank, np.int64)
     done, start = 0, diagonal.sum()
-    block = max(10, -(-rank // 10))
+    block = max(128, rank // 8)
     while done < rank and diagonal.sum() > max(stop, 1e-13 * start):
         proposed = rng.choice(n, min(block, n), p=diagonal / diagonal.sum())
         part = inputs[proposed]

@@ -102,13 +102,15 @@ class SquaredDistance(Stationary):
 
 def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
     """Rows less their mean (on both sides the same one), so that distances far from the origin keep their digits."""
-    shift = X.mean(axis=0, dtype=np.float64).astype(X.dtype) if like is None else like.shift
+    raw = np.ascontiguousarray(X)
+    shift = raw.mean(axis=0, dtype=np.float64).astype(X.dtype) if like is None else like.shift
     with np.errstate(over="ignore"):
         inverse = np.broadcast_to(scale**-2.0, X.shape[1]).astype(X.dtype)
     if not np.all(np.isfinite(inverse)):
         raise ValueError(f"length_scale is {scale!r}, too small for {X.dtype}; use a larger one, or float64 inputs.")
-    raw = np.ascontiguousarray(X)
-    return Vectors.of(scale_columns(X - shift, scale), raw=raw, shift=shift, inverse=inverse)
+    values = raw - shift
+    values /= scale.astype(X.dtype)
+    return Vectors.of(values, raw=raw, shift=shift, inverse=inverse)
 
 
 class RBF(Stationary):

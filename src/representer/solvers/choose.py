@@ -136,7 +136,7 @@ def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str =
     solver    when                                                  takes
     ========  ====================================================  ==============================================
     dense     n <= 1,000, or more than a tenth of all components    3 n^2 doubles, some n^3 operations
-    davidson  otherwise                                             a factor of rank sqrt(2 n n_components),
+    davidson  otherwise                                             a factor of rank about sqrt(n n_components),
                                                                     some block products; n^2 / 2 floats if they fit
     ========  ====================================================  ==============================================
     """
@@ -167,17 +167,21 @@ def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str =
 
 
 def start_rank(n: int, n_components: int, memory: int) -> int:
-    """Rank of the factor that starts the iterations, about as costly as one block product.
+    """Rank of the factor that starts the iterations, about as costly as a block product; stored tiles make those cheap.
 
     At least two blocks, and beyond that at most 2,000 and a quarter of the memory.
     """
     least = 2 * block_size(n_components)
-    return int(min(n, max(least, 100, min(np.sqrt(2.0 * n * n_components), 2000.0, memory // (16 * n)))))
+    wanted = np.sqrt((1.0 if stores_tiles(n, memory) else 2.0) * n * n_components)
+    return int(min(n, max(least, 100, min(wanted, 2000.0, memory // (16 * n)))))
 
 
 def block_size(n_components: int) -> int:
-    """Columns of the first block: some more than wanted, so that the last wanted one converges as fast as the first."""
-    return n_components + max(5, n_components // 2)
+    """Columns of the first block: some more than wanted, so that the last wanted one converges as fast as the first.
+
+    One less than a multiple of eight, the width at which BLAS is fast, as one more column comes along.
+    """
+    return -(-(n_components + max(5, n_components // 2) + 1) // 8) * 8 - 1
 
 
 def matrix_form(n: int, memory: int) -> str:

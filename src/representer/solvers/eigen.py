@@ -192,7 +192,8 @@ class _Start:
 
     def vectors(self, count: int) -> np.ndarray:
         """The first eigenvectors, orthonormal in float64."""
-        return np.linalg.qr(self.combine(self.rotation[:, :count]))[0]
+        # where the mean outweighs what varies, taking it off once leaves a rounding of it that is not small
+        return np.linalg.qr(self.problem.project(self.combine(self.rotation[:, :count])))[0]
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """P F' C."""
