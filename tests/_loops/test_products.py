@@ -42,3 +42,27 @@ def test_products_are_added(dtype, shape, n_outputs, rng):
     close(out, 2 * below + 0.25, dtype)
     close(transposed, 2 * beside - 0.5, dtype)
     assert out.dtype == transposed.dtype == np.float64
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 7, 2), (0, 4, 3), (4, 0, 3), (5, 6, 0), (33, 40, 17)])
+def test_subtract_product(shape, rng):
+    """Also where all three are parts of larger arrays; what is around stays as it is."""
+    m, n, k = shape
+    A, B = rng.normal(size=(m + 2, k + 3))[1:-1, 2 : k + 2], rng.normal(size=(n, k + 1))[:, :k]
+    around = rng.normal(size=(m + 2, n + 2))
+    expected = around.copy()
+    expected[1:-1, 1:-1] -= A @ B.T
+    products.subtract_product(A, B, around[1:-1, 1:-1])
+    np.testing.assert_allclose(around, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_subtract_product_refuses_what_blas_would_misread(rng):
+    A, B = rng.normal(size=(3, 4)), rng.normal(size=(5, 4))
+    with pytest.raises(ValueError, match="shapes"):
+        products.subtract_product(A, B, np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="shapes"):
+        products.subtract_product(A, B[:, 1:], np.zeros((3, 5)))
+    with pytest.raises(ValueError, match="contiguous"):
+        products.subtract_product(A, B, np.zeros((5, 3)).T)
+    with pytest.raises(ValueError, match="contiguous"):
+        products.subtract_product(np.asfortranarray(A), B, np.zeros((3, 5)))

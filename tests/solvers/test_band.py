@@ -49,11 +49,8 @@ def test_reduction_is_orthogonal_and_banded(n, threads, rng):
     for name, A in matrices(n, rng):
         block = np.arange(n) // (2 * WIDTH)  # of the lower triangle only blocks on the diagonal are read
         B, reflections = reduce(np.where(block[:, None] > block, np.nan, A), threads)
-        Q = orthogonal(reflections, n, threads)
+        Q = orthogonal(reflections, np.full((n, n), np.nan), threads).T
         assert B.shape == (WIDTH + 1, n), name
-        assert len(Q) % 4 == 0, name
-        assert not np.any(Q[n:]), name
-        Q = Q[:n].T
         np.testing.assert_allclose(Q.T @ Q, np.eye(n), atol=1e-13, err_msg=name)
         np.testing.assert_allclose(Q @ dense(B) @ Q.T, A, atol=1e-13 * max(np.linalg.norm(A), 1e-300), err_msg=name)
 

@@ -3,9 +3,14 @@
 Each return to Python would wait for the interpreter's lock.
 """
 
-import numpy as np
+from typing import Any
 
-from representer._loops.jit import loop
+import numpy as np
+from numba.core import types
+from numba.core.typing.templates import signature
+from numba.extending import overload
+
+from representer._loops.jit import STRICT, loop
 
 
 @loop
@@ -31,3 +36,46 @@ def apply_both(tile, V, out, V_transposed, out_transposed):
     """out += tile V and out_transposed += tile' V_transposed, for a tile that stands for two of a symmetric matrix."""
     out += np.dot(tile, V)
     out_transposed += np.dot(tile.T, V_transposed)
+
+
+_CHAR, _INDEX, _POINTER = types.char, types.intp, types.CPointer(types.float64)
+_gemm: Any = types.ExternalFunction(  # BLAS as `np.dot` of compiled code calls it
+    "numba_xxgemm",
+    signature(
+        types.intc,
+        *(_CHAR, _CHAR, _CHAR, _INDEX, _INDEX, _INDEX),  # type, transpositions, sizes
+        *(_POINTER, _POINTER, _INDEX, _POINTER, _INDEX),  # a factor and two matrices, with the distances of columns
+        *(_POINTER, _POINTER, _INDEX),  # the same for the result
+    ),
+)
+_DOUBLE, _PLAIN, _TRANSPOSED = ord("d"), ord("n"), ord("t")
+
+
+def _subtract(A, B, out):
+    out -= A @ B.T
+
+
+@overload(_subtract, jit_options={"fastmath": STRICT})
+def _compiled_subtract(A, B, out):
+    def subtract(A, B, out):
+        minus, one = np.array([-1.0]), np.array([1.0])
+        (m, k), n = A.shape, len(B)
+        steps = A.strides[0] // 8, B.strides[0] // 8, out.strides[0] // 8
+        # BLAS counts by columns, so it sees the transposed of each: out' -= B A'
+        right, left = (B.ctypes, steps[1]), (A.ctypes, steps[0])
+        _gemm(_DOUBLE, _TRANSPOSED, _PLAIN, n, m, k, minus.ctypes, *right, *left, one.ctypes, out.ctypes, steps[2])
+
+    if all(array.dtype == types.float64 and array.ndim == 2 for array in (A, B, out)):
+        return subtract
+
+
+@loop
+def subtract_product(A, B, out):
+    """out -= A B' in float64, for slices of C-contiguous arrays; the product is not stored in between."""
+    if A.shape[1] != B.shape[1] or out.shape != (len(A), len(B)):
+        raise ValueError("shapes do not match")
+    if out.size == 0:
+        return
+    if A.strides[1] != 8 or B.strides[1] != 8 or out.strides[1] != 8:
+        raise ValueError("rows have to be contiguous")
+    _subtract(A, B, out)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded, qr
 
 from representer import _tiles
-from representer._loops import banded
+from representer._loops import banded, products
 from representer.problem import RidgeProblem
 from representer.solvers.spectral import Decomposition, Path, leave_out, weighted_matrix
 
@@ -17,8 +17,10 @@ WIDTH = 32
 """Diagonals of B below the main one. More make the reduction faster, and each alpha slower."""
 GROUP = 128
 """Reflections that are applied together, some panels of WIDTH columns."""
-COLUMNS = 256
+COLUMNS = 320
 """Columns of Q that a thread finds at a time."""
+TOGETHER = 25
+"""Alphas whose factors are stored at a time."""
 NARROW = 48
 """Columns of Q' that a thread takes at a time, so few that the last rows of L^(-1) Q' stay in the first-level cache."""
 
@@ -47,9 +49,8 @@ class BandReduction:
             raise np.linalg.LinAlgError("alpha is zero to rounding")
         with _tiles.one_blas_thread():
             self.B, reflections = reduce(A, problem.threads)
-            del A
-            self.Q = orthogonal(reflections, problem.n, problem.threads)
-        self.inside = self.Q[: problem.n] @ problem.right_sides
+            self.Q = orthogonal(reflections, A, problem.threads)
+        self.inside = self.Q @ problem.right_sides
         self.seconds = perf_counter() - started
 
     def solve(self, alpha: np.ndarray) -> np.ndarray:
@@ -64,30 +65,38 @@ class BandReduction:
     def at(self, alphas: np.ndarray, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """The diagonal of G for each alpha, and solutions of shape (n, n_alphas, n_columns) of these right sides."""
         n, inside = self.problem.n, self.inside[:, columns]
-        rows = np.zeros((len(alphas), len(self.Q), WIDTH + 4))
-        solutions = np.empty((n, len(alphas), len(columns)))
-        padding = np.arange(n, len(self.Q))
-        rows[:, padding, WIDTH + padding % 4] = 1.0
-        with _tiles.one_blas_thread():
-            for i, alpha in enumerate(alphas):
-                factor = self._factor(alpha)
+        diagonal, solutions = np.empty((len(alphas), n)), np.empty((n, len(alphas), len(columns)))
+        for some in _tiles.split(len(alphas), TOGETHER):
+            self._some_at(alphas[some], inside, diagonal[some], solutions[:, some])
+        return diagonal.T, self._outside(solutions.reshape(n, -1)).reshape(solutions.shape)
+
+    def _some_at(self, alphas: np.ndarray, inside: np.ndarray, diagonal: np.ndarray, solutions: np.ndarray) -> None:
+        """The diagonal of G, and B's solutions, for some alphas; both are written to the last arguments."""
+        n = self.problem.n
+        padded = -(-n // 4) * 4
+        rows = np.zeros((len(alphas), padded, WIDTH + 4))  # of each L, as `banded.column_norms` wants them
+
+        def factorise(run: list[int]) -> None:
+            for i in run:
+                factor = self._factor(alphas[i])
                 solutions[:, i] = cho_solve_banded((factor, False), inside)
                 np.reciprocal(factor[-1], out=factor[-1])
-                for r in range(4):  # as `banded.column_norms` wants it
+                for r in range(4):
                     rows[i, r:n:4, r : r + WIDTH + 1] = factor.T[r::4]
-        diagonal = np.empty((len(alphas), n))
+                for r in range(n, padded):
+                    rows[i, r, WIDTH + r % 4] = 1.0
 
-        def visit(run: list[slice]) -> None:
-            Q, norms = np.zeros((len(self.Q), NARROW)), np.empty(NARROW)
+        def substitute(run: list[slice]) -> None:
+            Q, norms = np.zeros((padded, NARROW)), np.empty(NARROW)
             for part in run:
                 size = part.stop - part.start
-                Q[:, :size] = self.Q[:, part]
+                Q[:n, :size] = self.Q[:, part]
                 for L, out in zip(rows, diagonal, strict=True):
                     banded.column_norms(L, Q, norms)
                     out[part] = norms[:size]
 
-        _walk(_tiles.split(n, NARROW), visit, self.problem.threads)
-        return diagonal.T, self._outside(solutions.reshape(n, -1)).reshape(solutions.shape)
+        _walk(list(range(len(alphas))), factorise, self.problem.threads)
+        _walk(_tiles.split(n, NARROW), substitute, self.problem.threads)
 
     def _factor(self, alpha: float) -> np.ndarray:
         """U of B + alpha I = U'U by its diagonals; its columns are the rows of L."""
@@ -96,7 +105,7 @@ class BandReduction:
         return cholesky_banded(shifted, overwrite_ab=True, check_finite=False)
 
     def _outside(self, solutions: np.ndarray) -> np.ndarray:
-        return self.Q[: self.problem.n].T @ solutions
+        return self.Q.T @ solutions
 
 
 def decompose(problem: RidgeProblem, alphas: np.ndarray, *, banded: bool) -> tuple[BandReduction | Decomposition, Path]:
@@ -189,7 +198,7 @@ def _product(blocks: list[np.ndarray], changes: np.ndarray, V: np.ndarray, threa
             size, start = len(block), len(V) - block.shape[1]
             rows = slice(start, start + size)
             Y[:, start:] += U[:, rows] @ block
-            Y[:, rows] += (block[:, size:] @ V[rows.stop :]).T - coefs @ changes[rows].T
+            Y[:, rows] += U[:, rows.stop :] @ block[:, size:].T - coefs @ changes[rows].T
         return Y
 
     total = np.zeros(U.shape)
@@ -204,25 +213,27 @@ def _update(blocks: list[np.ndarray], changes: np.ndarray, threads: int | None) 
     def visit(run: list[np.ndarray]) -> None:
         for block in run:
             right = changes[-block.shape[1] :]
-            block -= _swapped(right[: len(block)]) @ right.T
+            products.subtract_product(_swapped(right[: len(block)]), right, block)
 
     _walk(blocks, visit, threads)
 
 
-def orthogonal(reflections: list[Reflections], n: int, threads: int | None = None) -> np.ndarray:
-    """Q', the rows of the product from the last reflections on, some at a time; zero rows fill up a multiple of 4."""
-    Q = np.zeros((-(-n // 4) * 4, n))
-    np.fill_diagonal(Q, 1.0)
+def orthogonal(reflections: list[Reflections], out: np.ndarray, threads: int | None = None) -> np.ndarray:
+    """Q', the rows of the product from the last reflections on, some at a time, written to out."""
+    n = len(out)
 
     def visit(run: list[slice]) -> None:
         for part in run:
+            rows = out[part]
+            rows[:] = 0.0
+            np.fill_diagonal(rows[:, part], 1.0)
             for V, T in reversed(reflections):
                 first = n - len(V)
-                rows = slice(max(first, part.start), part.stop)  # others are still unit vectors that V does not reach
-                Q[rows, first:] -= ((Q[rows, first:] @ V) @ T.T) @ V.T
+                changed = rows[max(first - part.start, 0) :, first:]  # others are unit vectors that V does not reach
+                products.subtract_product((changed @ V) @ T.T, V, changed)
 
     _walk(_tiles.split(n, COLUMNS)[::-1], visit, threads)
-    return Q
+    return out
 
 
 def _walk(parts: list[Any], visit: Any, threads: int | None) -> None:
