@@ -66,15 +66,16 @@ class BandReduction:
         """The diagonal of G for each alpha, and solutions of shape (n, n_alphas, n_columns) of these right sides."""
         n, inside = self.problem.n, self.inside[:, columns]
         diagonal, solutions = np.empty((len(alphas), n)), np.empty((n, len(alphas), len(columns)))
+        rows = np.zeros((min(len(alphas), TOGETHER), -(-n // 4) * 4, WIDTH + 4))
         for some in _tiles.split(len(alphas), TOGETHER):
-            self._some_at(alphas[some], inside, diagonal[some], solutions[:, some])
+            self._some_at(alphas[some], inside, rows, diagonal[some], solutions[:, some])
         return diagonal.T, self._outside(solutions.reshape(n, -1)).reshape(solutions.shape)
 
-    def _some_at(self, alphas: np.ndarray, inside: np.ndarray, diagonal: np.ndarray, solutions: np.ndarray) -> None:
-        """The diagonal of G, and B's solutions, for some alphas; both are written to the last arguments."""
-        n = self.problem.n
-        padded = -(-n // 4) * 4
-        rows = np.zeros((len(alphas), padded, WIDTH + 4))  # of each L, as `banded.column_norms` wants them
+    def _some_at(
+        self, alphas: np.ndarray, inside: np.ndarray, rows: np.ndarray, diagonal: np.ndarray, solutions: np.ndarray
+    ) -> None:
+        """The rows of L as `banded.column_norms` wants them, the diagonal of G and B's solutions, for some alphas."""
+        n, padded = self.problem.n, rows.shape[1]
 
         def factorise(run: list[int]) -> None:
             for i in run:
@@ -91,7 +92,7 @@ class BandReduction:
             for part in run:
                 size = part.stop - part.start
                 Q[:n, :size] = self.Q[:, part]
-                for L, out in zip(rows, diagonal, strict=True):
+                for L, out in zip(rows, diagonal, strict=False):
                     banded.column_norms(L, Q, norms)
                     out[part] = norms[:size]
 
@@ -148,12 +149,14 @@ def _eliminate_group(blocks: list[np.ndarray], B: np.ndarray, threads: int | Non
     changes, scales = np.zeros((n, 2 * GROUP)), np.zeros(GROUP)
     for start in range(0, min(GROUP, n), WIDTH):
         stop, known = min(start + WIDTH, n), changes[start:, : 2 * start]
-        panel = blocks[0][start:stop, start:].T - known @ _swapped(known[: stop - start]).T
+        cuts, coefs = (slice(start, stop), slice(stop, n)), _swapped(known[: stop - start])
+        parts = [blocks[0][start:stop, c] - coefs @ changes[c, : 2 * start].T for c in cuts]
         if stop < n:
-            V, scales[start:stop], R = _eliminate(panel[WIDTH:])
-            panel = np.vstack([panel[:WIDTH], R])
-        for d in range(min(WIDTH + 1, len(panel))):
-            entries = panel.diagonal(-d)
+            V, scales[start:stop], R = _eliminate(parts[1].T)
+            parts[1] = R.T
+        panel = np.hstack(parts)
+        for d in range(min(WIDTH + 1, panel.shape[1])):
+            entries = panel.diagonal(d)
             B[WIDTH - d, start + d : start + d + len(entries)] = entries
         if stop < n:
             T = _triangle(V, scales[start:stop])
@@ -170,7 +173,7 @@ def _swapped(changes: np.ndarray) -> np.ndarray:
 
 def _eliminate(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """V, s and the first rows of R, panel = H_1 ... H_b R; a column that needs no reflection has v = 0."""
-    (V, s), R = qr(panel, mode="raw", check_finite=False)
+    (V, s), R = qr(panel, mode="raw", overwrite_a=True, check_finite=False)
     scales = np.zeros(panel.shape[1])
     scales[: len(s)] = s
     top = V[: V.shape[1]]
