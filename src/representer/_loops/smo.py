@@ -14,7 +14,8 @@ import numpy as np
 from representer._loops.extremes import greatest, least
 from representer._loops.jit import loop
 
-SPAN = 256  # coefficients whose extreme is found together: only the winning span is searched for the index
+SPAN = 1024  # coefficients whose extreme is found together: only the winning span is searched for the index
+PIECE = 64  # coefficients of that span whose extreme is found again: only the winning piece is searched one by one
 SMALL = np.float32(1e-12)  # least curvature of a step, for points that coincide
 ZERO = np.float32(0.0)
 
@@ -100,9 +101,22 @@ def _first(g, rise, rate, group, spans, extremes):
     while spans[s, 2] != group or extremes[s, 0] != rate:
         s += 1
     i = spans[s, 0]
+    while True:
+        end = min(i + PIECE, spans[s, 1])
+        if _least_rate(g[i:end], rise[i:end]) == rate:
+            break
+        i = end
     while g[i] + rise[i] != rate:
         i += 1
     return i, i + spans[s, 3]
+
+
+@loop
+def _least_rate(g, rise):
+    lowest = g.dtype.type(np.inf)
+    for i in range(g.size):
+        lowest = least(lowest, g[i] + rise[i])
+    return lowest
 
 
 @loop
@@ -123,6 +137,11 @@ def _partner(row, diagonal, own, g, fall, rate, group, spans):
     if winner < 0:
         return -1, -1
     j, shift = spans[winner, 0], spans[winner, 3]
+    while True:
+        end = min(j + PIECE, spans[winner, 1])
+        if _best_score(row[j + shift : end + shift], diagonal[j:end], own, g[j:end], fall[j:end], rate) >= best:
+            break
+        j = end
     while _score(row[j + shift], diagonal[j], own, g[j], fall[j], rate) < best:
         j += 1
     return j, j + shift
