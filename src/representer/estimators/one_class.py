@@ -70,7 +70,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         blur = result.violation + 64.0 * np.finfo(np.float64).eps * result.coef.sum()
         intercept = float(result.intercepts[0]) + blur
         self.offset_ = -intercept
-        return self._keep_one(X, kernel, result.coef, intercept, result, plan)
+        return self._keep_one(problem, result.coef, intercept, result, plan)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """f(x) for each x in X; the lower, the less normal."""

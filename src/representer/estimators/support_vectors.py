@@ -63,15 +63,16 @@ class SupportVectorMachine(BaseEstimator):
             )
 
     def _keep(
-        self, X: Any, kernel: Any, coef: np.ndarray, intercept: Any, results: list[BoxResult], plan: Plan
+        self, problem: BoxProblem, coef: np.ndarray, intercept: Any, results: list[BoxResult], plan: Plan
     ) -> None:
         """Keep f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column for each function."""
-        self.kernel_ = kernel
+        self.kernel_ = kernel = problem.kernel
         if not len(self.support_):
             self.support_ = np.arange(1)  # a constant function still needs a point that tells the type of its inputs
-        self._X = take(X, self.support_, kernel)
-        columns = coef[self.support_]
-        self.function_ = Function(kernel, self._X, columns[:, 0] if coef.shape[1] == 1 else columns, intercept)
+        self._X = take(problem.X, self.support_, kernel)
+        columns = coef[self.support_, 0] if coef.shape[1] == 1 else coef[self.support_]
+        prepared = None if is_precomputed(kernel) else problem.prepared[self.support_]
+        self.function_ = Function(kernel, self._X, columns, intercept, prepared=prepared)
         self.n_iter_ = max(1, *(r.steps for r in results))
         self.certificate_ = self._certified(results, plan)
         if not self.certificate_.converged:
@@ -83,10 +84,12 @@ class SupportVectorMachine(BaseEstimator):
                 stacklevel=4,
             )
 
-    def _keep_one(self, X: Any, kernel: Any, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan) -> Any:
+    def _keep_one(
+        self, problem: BoxProblem, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan
+    ) -> Any:
         """Keep a single function."""
         self.support_ = np.flatnonzero(coef)
-        self._keep(X, kernel, coef[:, None], intercept, [result], plan)
+        self._keep(problem, coef[:, None], intercept, [result], plan)
         self.dual_coef_, self.intercept_ = coef[None, self.support_], np.array([intercept])
         return self
 

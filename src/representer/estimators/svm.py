@@ -58,7 +58,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         if problems[0].matrix is not None:  # which all share
             n = len(codes)
             results[0] = replace(results[0], kernel_evaluations=results[0].kernel_evaluations + n * (n + 1) // 2)
-        self._keep_pairs(X, kernel, codes, rows, results, plan)
+        self._keep_pairs(problems[0], codes, rows, results, plan)
         self.certificate_ = replace(self.certificate_, seconds=perf_counter() - started)
         if self.probability:
             self._calibrate(problems, results, plain, rows)
@@ -107,14 +107,14 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         return results
 
     def _keep_pairs(
-        self, X: Any, kernel: Any, codes: np.ndarray, rows: list[np.ndarray], results: list[BoxResult], plan: Plan
+        self, problem: BoxProblem, codes: np.ndarray, rows: list[np.ndarray], results: list[BoxResult], plan: Plan
     ) -> None:
         coef, intercept = np.zeros((len(codes), len(results))), np.empty(len(results))
         for s, (index, result) in enumerate(zip(rows, results, strict=True)):
             coef[index, s], intercept[s] = self._scaled(result)
         support = np.flatnonzero(np.any(coef != 0.0, axis=1))
         self.support_ = support[np.argsort(codes[support], kind="stable")]
-        self._keep(X, kernel, coef, intercept if len(results) > 1 else intercept[0], results, plan)
+        self._keep(problem, coef, intercept if len(results) > 1 else intercept[0], results, plan)
         self.intercept_ = intercept
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_)).astype(np.int32)
         self.dual_coef_ = self._in_rows(coef[self.support_], codes[self.support_])

@@ -73,7 +73,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
         most = self.C * weights
         problem = BoxProblem(kernel, X, y, -most, most, float(self.epsilon), threads=self.threads)
         result = self._solve(problem)
-        return self._keep_one(X, kernel, result.coef, result.intercepts[0], result, plan)
+        return self._keep_one(problem, result.coef, result.intercepts[0], result, plan)
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x) + b for each x in X."""
@@ -144,7 +144,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         result = self._solve(problem, np.concatenate([share, -share]))
         up, down = result.intercepts
         self.epsilon_ = float(max(0.5 * (up - down), 0.0))
-        return self._keep_one(X, kernel, result.coef[:n] + result.coef[n:], 0.5 * (up + down), result, plan)
+        return self._keep_one(problem, result.coef[:n] + result.coef[n:], 0.5 * (up + down), result, plan)
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x) + b for each x in X."""
