@@ -30,7 +30,9 @@ FEW_NEW = 1 / 8
 """New points, as a part of the working set, up to which they take the places of others; for more it begins anew."""
 EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may always take."""
-COARSE = 1e-5
+VALUE = 3e-7
+"""Relative standard error of the objective up to which roundings of g do not matter for it."""
+COARSE = 3e-6
 """Error of float32 kernel values, relative to the diagonal, above which even steps need float64 inputs."""
 LEAN_FROM = 512
 """Size of a working set from which steps take longer than all else, and g is float32 for most of them."""
@@ -379,10 +381,10 @@ def _add(
 def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _Rates:
     """Rates from float64 values, for all points that can decide the violation.
 
-    The roundings of float32 kernel values, whose size is measured on some pairs, give g a standard error of at most
+    The roundings of float32 kernel values, whose size is measured on some pairs, give g a standard error of about
     that size times |c|, and steps on a float32 g add their own; points that are ten times as far from both extremes
-    cannot decide. If the error is no small part of the tolerance, they are computed as well once the others agree, so
-    that the duality gap is true.
+    cannot decide. Once the others agree, they are computed as well if the error is no small part of the tolerance, so
+    that the duality gap is true; and if it shows in the objective, those with a coefficient are.
     """
     error, near = 0.0, np.ones(problem.n, bool)
     if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
@@ -390,8 +392,12 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
         low, high = rates.low[rates.group], rates.high[rates.group]
         near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
     rates = _exact(problem, state, np.flatnonzero(near))
-    if rates.violation <= tol and error > 0.1 * tol:
-        rates = _exact(problem, state, np.flatnonzero(~near))
+    if rates.violation <= tol and not near.all():
+        value = 0.5 * abs(state.c @ (problem.targets - state.g))
+        if error > 0.1 * tol:
+            rates = _exact(problem, state, np.flatnonzero(~near))
+        elif 0.5 * error * np.linalg.norm(state.c) > VALUE * value:
+            rates = _exact(problem, state, np.flatnonzero(~near & (state.c != 0.0)))
     return rates
 
 
@@ -469,11 +475,11 @@ def _is_coarse(problem: BoxProblem) -> bool:
 
 
 def rounding_of(problem: BoxProblem) -> float:
-    """The greatest error of float32 kernel values over some 16,000 pairs."""
+    """Root mean square of the errors of float32 kernel values k(x, .), for the worst of some 128 points x."""
     if problem.rounding is None:
         index = np.arange(0, problem.n, 1 + problem.n // 128)
         fast, exact = (problem.kernel.block(problem.at(inputs, index)) for inputs in (problem.fast, problem.exact))
-        problem.rounding = float(np.abs(fast.astype(np.float32) - exact).max())
+        problem.rounding = float(np.sqrt(((fast.astype(np.float32) - exact) ** 2).mean(axis=1).max()))
     return problem.rounding
 
 
