@@ -84,9 +84,7 @@ class SupportVectorMachine(BaseEstimator):
                 stacklevel=4,
             )
 
-    def _keep_one(
-        self, problem: BoxProblem, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan
-    ) -> Any:
+    def _keep_one(self, problem: BoxProblem, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan) -> Any:
         """Keep a single function."""
         self.support_ = np.flatnonzero(coef)
         self._keep(problem, coef[:, None], intercept, [result], plan)
