@@ -579,3 +579,12 @@ def test_with_coef_shares_its_inputs(rng):
     assert np.array_equal(other(grid), Function(f.kernel, X, coef, constant)(grid))
     with pytest.raises(ValueError, match="coef has shape"):
         f.with_coef(np.ones(8))
+
+
+@pytest.mark.parametrize("kernel", [2.0 * RBF(1.5) + Linear(), Matern(0.7), Spectrum(2)], ids=repr)
+def test_prepared_inputs_are_used(kernel, rng):
+    X, new = (rng.normal(size=(9, 2)), rng.normal(size=(5, 2))) if kernel.on_vectors else (["abcab", "bca"], ["cab"])
+    coef, prepared = rng.normal(size=len(X)), kernel.prepare(X)
+    f = Function(kernel, X, coef, 0.5, prepared=prepared)
+    assert f._prepared is prepared
+    assert np.array_equal(f(new), Function(kernel, X, coef, 0.5)(new))

@@ -104,7 +104,8 @@ class _OnInputs:
     @property
     def prepared(self) -> Any:
         """The inputs prepared in their own precision, for the solution as a function."""
-        return self.fast if getattr(self.X, "dtype", None) == np.float32 else self.exact
+        single = (sparse.issparse(self.X) or isinstance(self.X, np.ndarray)) and self.X.dtype == np.float32
+        return self.fast if single else self.exact
 
     @property
     def gram(self) -> Gram:

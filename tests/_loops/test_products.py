@@ -66,3 +66,5 @@ def test_subtract_product_refuses_what_blas_would_misread(rng):
         products.subtract_product(A, B, np.zeros((5, 3)).T)
     with pytest.raises(ValueError, match="contiguous"):
         products.subtract_product(np.asfortranarray(A), B, np.zeros((3, 5)))
+    with pytest.raises(ValueError, match="one after the other"):
+        products.subtract_product(np.broadcast_to(A[:1], (3, 4)), B, np.zeros((3, 5)))

@@ -54,6 +54,28 @@ def test_solution_is_feasible_and_optimal(seed, epsilon, n_groups):
     assert violation == pytest.approx(naive_violation(c, g, lower, upper, epsilon, groups), abs=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [64, 65, 128, 130, 200])
+def test_search_by_pieces(n, dtype):
+    """Spans of one piece, of several, and short ones: each step takes the same pair, whichever way it was found."""
+    K, t, lower, upper, epsilon, groups = problem(n, 0)
+    paths = []
+    for size in (7, 64, 100, 1024):
+        c, g = np.zeros(n), -t.astype(dtype)
+        smo.pair_steps(K, g, c, np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, size), 1e-9, 30)
+        paths.append(c)
+    for c in paths[1:]:
+        assert np.array_equal(c, paths[0])
+
+
+def test_rates_that_are_no_numbers_end():
+    K, t, lower, upper, epsilon, groups = problem(200, 0)
+    K[:, 3] = np.inf
+    K[3] = np.inf
+    with np.errstate(invalid="ignore"):
+        smo.pair_steps(K, -t, np.zeros(200), np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 1024), 1e-6, 50)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_gradient_in_float32(epsilon):
     K, t, lower, upper, epsilon, groups = problem(40, 0, epsilon, 2)

@@ -142,3 +142,8 @@ def test_labels():
     classes, codes = check_labels(KernelRidge(), ["x", "y", "z"], ["b", "a", "b"])
     assert (classes.tolist(), codes.tolist()) == (["a", "b"], [1, 0, 1])
     assert check_labels(KernelRidge(), ["x"], ["b"], least=1)[0].tolist() == ["b"]
+
+
+def test_labels_that_hardly_repeat_are_told():
+    with pytest.warns(UserWarning, match="greater than 50%"):
+        check_labels(KernelRidge(), np.zeros((30, 1)), np.arange(30))

@@ -131,3 +131,12 @@ def test_definite_problems_are_reduced():
     assert decomposition.seconds > 0
     assert isinstance(decompose(p, alphas, banded=False)[0], Decomposition)
     np.testing.assert_allclose(path.gcv, Decomposition(p).path(alphas).gcv, rtol=1e-9)
+
+
+def test_many_alphas_in_batches(monkeypatch):
+    """Factors of an earlier batch leave nothing behind, also where the last batch is smaller."""
+    p, alphas = problem(True, True, [1.0, 1.0], n=70), np.logspace(-3, 2, 11)[:, None] * np.ones(2)
+    at_once = BandReduction(p, alphas.min()).path(alphas)
+    monkeypatch.setattr(band, "TOGETHER", 4)
+    batches = BandReduction(p, alphas.min()).path(alphas)
+    assert np.array_equal(batches.predictions, at_once.predictions)

@@ -70,12 +70,17 @@ def _compiled_subtract(A, B, out):
 
 
 @loop
+def _by_rows(A):
+    return A.strides[1] == 8 and A.strides[0] >= 8 * A.shape[1]
+
+
+@loop
 def subtract_product(A, B, out):
     """out -= A B' in float64, for slices of C-contiguous arrays; the product is not stored in between."""
     if A.shape[1] != B.shape[1] or out.shape != (len(A), len(B)):
         raise ValueError("shapes do not match")
     if out.size == 0:
         return
-    if A.strides[1] != 8 or B.strides[1] != 8 or out.strides[1] != 8:
-        raise ValueError("rows have to be contiguous")
+    if not (_by_rows(A) and _by_rows(B) and _by_rows(out)):
+        raise ValueError("rows have to be contiguous, one after the other")
     _subtract(A, B, out)

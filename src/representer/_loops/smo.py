@@ -98,15 +98,12 @@ def _move_span(a, b, step, g, rise, fall):
 def _first(g, rise, rate, group, spans, extremes):
     """The coefficient of the group whose rate is the least one, and its row of K."""
     s = 0
-    while spans[s, 2] != group or extremes[s, 0] != rate:
+    while s + 1 < len(spans) and (spans[s, 2] != group or extremes[s, 0] != rate):
         s += 1
-    i = spans[s, 0]
-    while True:
-        end = min(i + PIECE, spans[s, 1])
-        if _least_rate(g[i:end], rise[i:end]) == rate:
-            break
-        i = end
-    while g[i] + rise[i] != rate:
+    i, end = spans[s, 0], spans[s, 1]
+    while i + PIECE < end and _least_rate(g[i : i + PIECE], rise[i : i + PIECE]) != rate:
+        i += PIECE
+    while i + 1 < end and g[i] + rise[i] != rate:
         i += 1
     return i, i + spans[s, 3]
 
@@ -136,13 +133,13 @@ def _partner(row, diagonal, own, g, fall, rate, group, spans):
                 best, winner = score, s
     if winner < 0:
         return -1, -1
-    j, shift = spans[winner, 0], spans[winner, 3]
-    while True:
-        end = min(j + PIECE, spans[winner, 1])
-        if _best_score(row[j + shift : end + shift], diagonal[j:end], own, g[j:end], fall[j:end], rate) >= best:
+    j, end, shift = spans[winner, 0], spans[winner, 1], spans[winner, 3]
+    while j + PIECE < end:
+        piece = slice(j, j + PIECE)
+        if _best_score(row[j + shift : j + shift + PIECE], diagonal[piece], own, g[piece], fall[piece], rate) >= best:
             break
-        j = end
-    while _score(row[j + shift], diagonal[j], own, g[j], fall[j], rate) < best:
+        j += PIECE
+    while j + 1 < end and _score(row[j + shift], diagonal[j], own, g[j], fall[j], rate) < best:
         j += 1
     return j, j + shift
 

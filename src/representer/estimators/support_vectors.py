@@ -71,7 +71,7 @@ class SupportVectorMachine(BaseEstimator):
             self.support_ = np.arange(1)  # a constant function still needs a point that tells the type of its inputs
         self._X = take(problem.X, self.support_, kernel)
         columns = coef[self.support_, 0] if coef.shape[1] == 1 else coef[self.support_]
-        prepared = None if is_precomputed(kernel) else problem.prepared[self.support_]
+        prepared = problem.prepared[self.support_] if kernel.sliced else None
         self.function_ = Function(kernel, self._X, columns, intercept, prepared=prepared)
         self.n_iter_ = max(1, *(r.steps for r in results))
         self.certificate_ = self._certified(results, plan)

@@ -65,6 +65,7 @@ class BandReduction:
     def at(self, alphas: np.ndarray, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """The diagonal of G for each alpha, and solutions of shape (n, n_alphas, n_columns) of these right sides."""
         n, inside = self.problem.n, self.inside[:, columns]
+        self._factor(alphas.min())  # raises before long work
         diagonal, solutions = np.empty((len(alphas), n)), np.empty((n, len(alphas), len(columns)))
         rows = np.zeros((min(len(alphas), TOGETHER), -(-n // 4) * 4, WIDTH + 4))
         for some in _tiles.split(len(alphas), TOGETHER):

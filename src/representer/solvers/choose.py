@@ -167,7 +167,7 @@ def choose_eigen(n: int, n_components: int | None, *, memory: int, solver: str =
 
 
 def start_rank(n: int, n_components: int, memory: int) -> int:
-    """Rank of the factor that starts the iterations, about as costly as a block product; stored tiles make those cheap.
+    """Rank of the factor that starts the iterations, about as costly as a block product, which stored tiles make cheap.
 
     At least two blocks, and beyond that at most 2,000 and a quarter of the memory.
     """

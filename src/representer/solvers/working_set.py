@@ -33,7 +33,7 @@ EXACT_PAIRS = 2 * 10**5
 VALUE = 3e-7
 """Relative standard error of the objective up to which roundings of g do not matter for it."""
 COARSE = 3e-6
-"""Error of float32 kernel values, relative to the diagonal, above which even steps need float64 inputs."""
+"""Relative error of float32 kernel values above which even steps need float64 inputs."""
 LEAN_FROM = 512
 """Size of a working set from which steps take longer than all else, and g is float32 for most of them."""
 LEAN = 1e-4
@@ -381,22 +381,24 @@ def _add(
 def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _Rates:
     """Rates from float64 values, for all points that can decide the violation.
 
-    The roundings of float32 kernel values, whose size is measured on some pairs, give g a standard error of about
-    that size times |c|, and steps on a float32 g add their own; points that are ten times as far from both extremes
-    cannot decide. Once the others agree, they are computed as well if the error is no small part of the tolerance, so
-    that the duality gap is true; and if it shows in the objective, those with a coefficient are.
+    The roundings of float32 kernel values, whose size is measured on some pairs, give each g_i a standard error of
+    about that size times the root of k_ii and of the sum of c_j^2 k_jj, and steps on a float32 g add their own; points
+    that are ten times as far from both extremes cannot decide. Once the others agree, they are computed as well if the
+    error is no small part of the tolerance, so that the duality gap is true; and those with a coefficient are, if it
+    shows in the objective.
     """
-    error, near = 0.0, np.ones(problem.n, bool)
+    error, near = np.zeros(problem.n), np.ones(problem.n, bool)
     if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
-        error = float(np.hypot(rounding_of(problem) * np.linalg.norm(state.c), state.drift))
+        root = np.sqrt(np.abs(problem.kernel.diagonal(problem.at(problem.exact, np.arange(problem.n)))))
+        error = np.hypot(rounding_of(problem) * root * np.linalg.norm(root * state.c), state.drift)
         low, high = rates.low[rates.group], rates.high[rates.group]
         near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
     rates = _exact(problem, state, np.flatnonzero(near))
     if rates.violation <= tol and not near.all():
         value = 0.5 * abs(state.c @ (problem.targets - state.g))
-        if error > 0.1 * tol:
+        if error.max() > 0.1 * tol:
             rates = _exact(problem, state, np.flatnonzero(~near))
-        elif 0.5 * error * np.linalg.norm(state.c) > VALUE * value:
+        elif 0.5 * np.linalg.norm(error * state.c) > VALUE * value:
             rates = _exact(problem, state, np.flatnonzero(~near & (state.c != 0.0)))
     return rates
 
@@ -471,15 +473,21 @@ def matrix_of(problem: BoxProblem) -> np.ndarray:
 
 
 def _is_coarse(problem: BoxProblem) -> bool:
-    return rounding_of(problem) > COARSE * np.abs(problem.kernel.diagonal(problem.exact)).max()
+    return rounding_of(problem) > COARSE
 
 
 def rounding_of(problem: BoxProblem) -> float:
-    """Root mean square of the errors of float32 kernel values k(x, .), for the worst of some 128 points x."""
+    """The size of errors of float32 kernel values k(x, y), relative to the root of k(x, x) k(y, y).
+
+    It is their root mean square over y, for the worst of some 128 points x.
+    """
     if problem.rounding is None:
         index = np.arange(0, problem.n, 1 + problem.n // 128)
         fast, exact = (problem.kernel.block(problem.at(inputs, index)) for inputs in (problem.fast, problem.exact))
-        problem.rounding = float(np.sqrt(((fast.astype(np.float32) - exact) ** 2).mean(axis=1).max()))
+        root = np.sqrt(np.abs(exact.diagonal()))
+        scale = np.multiply.outer(root, root)
+        errors = np.divide(fast.astype(np.float32) - exact, scale, out=np.zeros(scale.shape), where=scale > 0.0)
+        problem.rounding = float(np.sqrt((errors**2).mean(axis=1).max()))
     return problem.rounding
 
 
