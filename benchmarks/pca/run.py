@@ -96,7 +96,7 @@ if __name__ == "__main__":
     KernelPCA(20, solver="davidson").fit(warm)
     KernelPCA(20, solver="davidson").fit(warm[:, :10])
     table = Table()
-    compare(table, "usps", digits(), 1 / 128, 4, ["randomized", "arpack"] + ["dense"] * (not quick), 3)
+    compare(table, "usps", digits(), 1 / 128, 4, ["randomized", "arpack"] + ["dense"] * (not quick), 7)
     if not quick:
         large(table)
     table.end()
