@@ -473,7 +473,7 @@ class BoxProblem(_OnInputs):
         return len(self.targets)
 
     def at(self, inputs: Any, index: np.ndarray) -> Any:
-        """Of the prepared inputs (`fast` or `exact`) those of some coefficients."""
+        """Of prepared inputs (`fast` or `exact`), or of an array with an entry for each, those of some coefficients."""
         return inputs[index if self.rows is None else self.rows[index]]
 
     @cached_property

@@ -72,8 +72,11 @@ def test_rates_that_are_no_numbers_end():
     K, t, lower, upper, epsilon, groups = problem(200, 0)
     K[:, 3] = np.inf
     K[3] = np.inf
+    box, c = (np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 1024)), np.zeros(200)
     with np.errstate(invalid="ignore"):
-        smo.pair_steps(K, -t, np.zeros(200), np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 1024), 1e-6, 50)
+        steps, _ = smo.pair_steps(K, -t, c, *box, 1e-6, 50)
+    assert steps <= 50
+    assert np.all((lower <= c) & (c <= upper) | np.isnan(c))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])

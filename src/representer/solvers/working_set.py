@@ -389,7 +389,7 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     """
     error, near = np.zeros(problem.n), np.ones(problem.n, bool)
     if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
-        root = np.sqrt(np.abs(problem.kernel.diagonal(problem.at(problem.exact, np.arange(problem.n)))))
+        root = np.sqrt(np.abs(problem.at(problem.kernel.diagonal(problem.exact), np.arange(problem.n))))
         error = np.hypot(rounding_of(problem) * root * np.linalg.norm(root * state.c), state.drift)
         low, high = rates.low[rates.group], rates.high[rates.group]
         near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
