@@ -23,7 +23,7 @@ def test_inner_products(dtype, shape, rng):
 
 @DTYPES
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n_outputs", [(), (1,), (3,)])
+@pytest.mark.parametrize("n_outputs", [(), (1,), (3,), (7,), (48,), (49,)])
 def test_products_are_added(dtype, shape, n_outputs, rng):
     n, m, _ = shape
     tile = rng.normal(size=(n, m)).astype(dtype)

@@ -1,15 +1,16 @@
 """Substitution with a banded triangular factor, four rows and twelve columns at a time, as the registers hold them."""
 
+from typing import Any
+
 import numpy as np
-from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
+from representer._loops import registers
 from representer._loops.jit import STRICT, loop
+from representer._loops.registers import BYTES, ROWS, VECTORS
 
-ROWS, VECTORS, LANES = 4, 3, 4
-"""Sums of a step: rows, vectors in a row and numbers in a vector. Twelve vectors keep two units of additions busy."""
-STEP = VECTORS * LANES
+STEP = VECTORS * BYTES // 8
 
 
 def _step(L, Q, X, out, b, c):
@@ -23,66 +24,53 @@ def _step(L, Q, X, out, b, c):
         out[columns] += X[b + i, columns] ** 2
 
 
-def _elimination():
+def _in_registers(typing_context, L, Q, X, out, b, c):
     """The same as code that keeps its sums in registers, as compilers do not."""
-    vector, lane, fused = ir.VectorType(ir.DoubleType(), LANES), ir.IntType(32), ("contract",)
 
-    @intrinsic
-    def step(typing_context, L, Q, X, out, b, c):
-        def code(context, builder, signature, arguments):
-            *arrays, b, c = arguments
-            arrays = [context.make_array(t)(context, builder, a) for t, a in zip(signature.args, arrays, strict=False)]
-            L, Q, X, out = (array.data for array in arrays)
-            width, columns = (cgutils.unpack_tuple(builder, array.shape)[1] for array in arrays[:2])
+    def code(context, builder, signature, arguments):
+        *arrays, b, c = arguments
+        arrays = [context.make_array(t)(context, builder, a) for t, a in zip(signature.args, arrays, strict=False)]
+        L, Q, X, out = (array.data for array in arrays)
+        width, columns = (cgutils.unpack_tuple(builder, array.shape)[1] for array in arrays[:2])
 
-            def vectors(array, row):
-                """Addresses of the vectors from column c on."""
-                first = builder.gep(array, [builder.add(builder.mul(row, columns), c)])
-                first = builder.bitcast(first, vector.as_pointer())
-                return [builder.gep(first, [c.type(v)]) for v in range(VECTORS)]
+        def vectors(array, row):
+            """Addresses of the vectors from column c on."""
+            return registers.addresses(builder, builder.gep(array, [builder.add(builder.mul(row, columns), c)]))
 
-            def load(addresses):
-                return [builder.load(address, align=8) for address in addresses]
+        def entry(i, s):
+            """L_is as a vector, for each vector of a row."""
+            number = builder.load(builder.gep(L, [builder.add(builder.mul(c.type(i), width), s)]))
+            return [registers.spread(builder, number)] * VECTORS
 
-            def store(values, addresses):
-                for value, address in zip(values, addresses, strict=True):
-                    builder.store(value, address, align=8)
+        def subtract(values, factors, others):
+            return registers.add_product(builder, builder.fsub, values, factors, others)
 
-            def entry(i, s):
-                """L_is as a vector."""
-                number = builder.load(builder.gep(L, [builder.add(builder.mul(c.type(i), width), s)]))
-                first = builder.insert_element(vector(ir.Undefined), number, lane(0))
-                return builder.shuffle_vector(first, first, ir.VectorType(lane, LANES)(None))
-
-            def add_product(add, sums, factors, others):
-                products = [builder.fmul(f, x, flags=fused) for f, x in zip(factors, others, strict=True)]
-                return [add(a, p, flags=fused) for a, p in zip(sums, products, strict=True)]
-
-            rest = [[cgutils.alloca_once_value(builder, x) for x in load(vectors(Q, c.type(i)))] for i in range(ROWS)]
-            with cgutils.for_range(builder, b) as each:
-                known = load(vectors(X, each.index))
-                for i, sums in enumerate(rest):
-                    factors = [entry(i, each.index)] * VECTORS
-                    store(add_product(builder.fsub, load(sums), factors, known), sums)
-            places = [builder.add(b, c.type(i)) for i in range(ROWS)]
-            found: list[list[ir.Value]] = []
-            total = load(vectors(out, c.type(0)))
+        rest = [
+            [cgutils.alloca_once_value(builder, x) for x in registers.load(builder, vectors(Q, c.type(i)))]
+            for i in range(ROWS)
+        ]
+        with cgutils.for_range(builder, b) as each:
+            known = registers.load(builder, vectors(X, each.index))
             for i, sums in enumerate(rest):
-                x = load(sums)
-                for place, known in zip(places, found, strict=False):
-                    x = add_product(builder.fsub, x, [entry(i, place)] * VECTORS, known)
-                found.append([builder.fmul(entry(i, places[i]), v) for v in x])
-                total = add_product(builder.fadd, total, found[i], found[i])
-                store(found[i], vectors(X, places[i]))
-            store(total, vectors(out, c.type(0)))
-            return context.get_dummy_value()
+                left = subtract(registers.load(builder, sums), entry(i, each.index), known)
+                registers.store(builder, left, sums)
+        places = [builder.add(b, c.type(i)) for i in range(ROWS)]
+        found: list[list] = []
+        total = registers.load(builder, vectors(out, c.type(0)))
+        for i, sums in enumerate(rest):
+            x = registers.load(builder, sums)
+            for place, known in zip(places, found, strict=False):
+                x = subtract(x, entry(i, place), known)
+            found.append([builder.fmul(f, v) for f, v in zip(entry(i, places[i]), x, strict=True)])
+            total = registers.add_product(builder, builder.fadd, total, found[i], found[i])
+            registers.store(builder, found[i], vectors(X, places[i]))
+        registers.store(builder, total, vectors(out, c.type(0)))
+        return context.get_dummy_value()
 
-        return types.void(L, Q, X, out, b, c), code
-
-    return step
+    return types.void(L, Q, X, out, b, c), code
 
 
-_compiled = _elimination()
+_compiled: Any = intrinsic(_in_registers)
 
 
 @overload(_step, jit_options={"fastmath": STRICT})

@@ -10,7 +10,12 @@ from numba.core import types
 from numba.core.typing.templates import signature
 from numba.extending import overload
 
+from representer._loops import narrow
 from representer._loops.jit import STRICT, loop
+from representer._loops.registers import ROWS
+
+NARROW = 5, 48
+"""Numbers of columns between which BLAS is slower. With fewer most of a group of columns would be zeros."""
 
 
 @loop
@@ -20,22 +25,31 @@ def inner_products(A, columns, tile):
 
 
 @loop
+def _add(A, V, out):
+    """out += A V, for a vector or several columns."""
+    if V.ndim == 2 and NARROW[0] <= V.shape[1] <= NARROW[1] and A.shape[0] >= ROWS:
+        narrow.add_product(A, V, out)
+    else:
+        out += np.dot(A, V)
+
+
+@loop
 def apply(tile, V, out):
     """out += tile V, for a vector or several columns; ``out`` is float64."""
-    out += np.dot(tile, V)
+    _add(tile, V, out)
 
 
 @loop
 def apply_transposed(tile, V, out):
     """out += tile' V."""
-    out += np.dot(tile.T, V)
+    _add(tile.T, V, out)
 
 
 @loop
 def apply_both(tile, V, out, V_transposed, out_transposed):
     """out += tile V and out_transposed += tile' V_transposed, for a tile that stands for two of a symmetric matrix."""
-    out += np.dot(tile, V)
-    out_transposed += np.dot(tile.T, V_transposed)
+    _add(tile, V, out)
+    _add(tile.T, V_transposed, out_transposed)
 
 
 _CHAR, _INDEX, _POINTER = types.char, types.intp, types.CPointer(types.float64)

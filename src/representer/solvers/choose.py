@@ -177,11 +177,11 @@ def start_rank(n: int, n_components: int, memory: int) -> int:
 
 
 def block_size(n_components: int) -> int:
-    """Columns of the first block: some more than wanted, so that the last wanted one converges as fast as the first.
+    """Columns of a block: some more than wanted, so that the last wanted one converges as fast as the first.
 
-    One less than a multiple of eight, the width at which BLAS is fast, as one more column comes along.
+    One less than a multiple of 24, the width of a product of tiles, as one more column comes along.
     """
-    return -(-(n_components + max(5, n_components // 2) + 1) // 8) * 8 - 1
+    return -(-(n_components + 4) // 24) * 24 - 1
 
 
 def matrix_form(n: int, memory: int) -> str:

@@ -22,7 +22,9 @@ FLOAT64_BELOW = 1e-5
 """Tolerance below which the last products are float64; above it the rounding of float32 does not matter."""
 NEAR = 0.01
 """Shifts are kept this part of their size away from the start's eigenvalues."""
-TINY = np.finfo(np.float64).tiny
+EPS, TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny
+RUNS = 4
+"""Parts of F F' that are summed on their own: each is as large as the whole."""
 LIMIT = 8
 """Blocks that the span may hold before it is cut back to one."""
 
@@ -178,14 +180,17 @@ class _Start:
 
     def __init__(self, problem: EigenProblem, low_rank: LowRank):
         self.problem, self.F = problem, low_rank.factor
-        gram, along = np.zeros((len(self.F), len(self.F))), np.zeros((len(self.F), 1))
-        for columns in _tiles.split(self.F.shape[1], 4096):
-            gram += self.F[:, columns] @ self.F[:, columns].T
-            along += self.F[:, columns] @ problem.root[columns]
+
+        def visit(run: list[slice]) -> np.ndarray:
+            parts = (self.F[:, columns] for columns in run)
+            return sum((part @ part.T).astype(np.float64) for part in parts)
+
+        gram = sum(_tiles.walk(_tiles.split(problem.n, 2048), visit, threads=problem.threads, runs=RUNS))
         self.total = gram.trace()
         if problem.center:
+            along = (self.F @ problem.root.astype(self.F.dtype)).astype(np.float64)
             gram -= along * along.T / (problem.root**2).sum()
-        values, V = eigh(gram, overwrite_a=True, check_finite=False)
+        values, V = eigh(gram, overwrite_a=True, check_finite=False, driver="evd")
         keep = values > 10 * np.finfo(self.F.dtype).eps * self.total
         self.values = values[keep][::-1]
         self.rotation = (V[:, keep] / np.sqrt(values[keep]))[:, ::-1].astype(self.F.dtype)
@@ -197,7 +202,8 @@ class _Start:
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """P F' C."""
-        return self.problem.project((self.F.T @ C.astype(self.F.dtype, copy=False)).astype(np.float64, copy=False))
+        rows = C.T.astype(self.F.dtype) @ self.F  # F' C would take twice as long
+        return self.problem.project(rows.T.astype(np.float64, order="C"))
 
     def solve(self, R: np.ndarray, shifts: np.ndarray) -> np.ndarray:
         """(shift I - P F'F P)^(-1) r for each column and its shift; shifts next to an eigenvalue are moved off it."""
@@ -205,7 +211,7 @@ class _Start:
         gaps = shifts - self.values[:, None]
         gaps = np.where(gaps < 0, np.minimum(gaps, -NEAR * shifts), np.maximum(gaps, NEAR * shifts))
         # 1 / gap on the range of B, 1 / shift on the rest
-        return R / shifts + self.combine(self.rotation @ (inside / gaps - inside / shifts))
+        return R / shifts + self.combine(self.rotation @ (inside / gaps - inside / shifts).astype(self.F.dtype))
 
 
 def _improve(
@@ -224,30 +230,42 @@ def _improve(
     Gives eigenvalues, eigenvectors and their images, and the number of block products.
     """
     block, largest, eps = Q.shape[1], [np.inf] * 3, np.finfo(K.dtype).eps
+    H = Q.T @ (problem.root * images)
     for step in range(max_iter + 1):
-        H = Q.T @ (problem.root * images)
         values, V = eigh((H + H.T) / 2, check_finite=False)
-        values, V = values[::-1], V[:, ::-1]
-        lead = V[:, :wanted]
-        pairs = values[:wanted], Q @ lead, images @ lead
-        R = problem.apply(pairs[2]) - pairs[1] * pairs[0]
+        values, V = values[: -block - 1 : -1], V[:, : -block - 1 : -1]
+        U, of_U = Q @ V, images @ V
+        R = problem.apply(of_U) - U * values
         sizes = np.linalg.norm(R, axis=0)
-        largest.append(sizes.max(initial=0.0) / values.max(initial=TINY))
+        largest.append(sizes[:wanted].max(initial=0.0) / values.max(initial=TINY))
         if progress is not None:
             progress("block products", largest[-1])
         stalled = 0.5 * largest[-4] < largest[-1] < 10 * eps * start.total / values.max(initial=TINY)
         if largest[-1] <= goal or stalled or step == max_iter:
             break
-        if Q.shape[1] + wanted > LIMIT * block:
-            Q, images = Q @ V[:, :block], images @ V[:, :block]
         bad = sizes > goal * values[0]
-        T = start.solve(R[:, bad], np.maximum(pairs[0][bad], goal * values[0]))
-        T /= np.linalg.norm(T, axis=0)
-        for _ in range(2):
-            T = np.linalg.qr(T - Q @ (Q.T @ T))[0]
-        T = problem.project(T)
-        Q, images = np.hstack([Q, T]), np.hstack([images, K @ (problem.root * T)])
-    return pairs, step
+        if Q.shape[1] + bad.sum() > LIMIT * block:
+            Q, images, H = U, of_U, np.diag(values)
+        T = start.solve(R[:, bad], np.maximum(values[bad], goal * values[0]))
+        T = problem.project(_new_directions(Q, T / np.linalg.norm(T, axis=0)))
+        of_T = K @ (problem.root * T)
+        Q, images = np.hstack([Q, T]), np.hstack([images, of_T])
+        new = Q.T @ (problem.root * of_T)
+        H = np.block([[H, new[: len(H)]], [new.T]])
+    return (values[:wanted], U[:, :wanted], of_U[:, :wanted]), step
+
+
+def _new_directions(Q: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of what T adds to the span of the orthonormal Q; twice, as the first time leaves roundings.
+
+    By eigenvectors of T'T, which are matrix products, and know which directions are nothing but rounding.
+    """
+    for _ in range(2):
+        T = T - Q @ (Q.T @ T)
+        squares, V = eigh(T.T @ T, check_finite=False)
+        keep = squares > len(squares) * EPS * squares.max(initial=TINY)
+        T = T @ (V[:, keep] / np.sqrt(squares[keep]))
+    return T
 
 
 def _finish(
@@ -256,7 +274,7 @@ def _finish(
     """Drop what cannot be told from zero, fix signs, and judge; all in float64."""
     values, vectors, images, of_root = found
     residuals = np.linalg.norm(problem.apply(images) - vectors * values, axis=0)
-    rounding = np.finfo(np.float64).eps * max(len(vectors) * values.max(initial=0.0), 10 * problem.total)
+    rounding = EPS * max(len(vectors) * values.max(initial=0.0), 10 * problem.total)
     keep = values > np.maximum(residuals, rounding)
     values, vectors, images, residuals = values[keep], vectors[:, keep], images[:, keep], residuals[keep]
     residuals = residuals / values.max(initial=TINY)

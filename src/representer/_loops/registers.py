@@ -1,0 +1,43 @@
+"""Vectors of numbers that stay in registers, for the few loops whose sums compilers would keep in memory.
+
+Each function adds instructions to the code of an intrinsic.
+"""
+
+from llvmlite import ir
+
+ROWS, VECTORS, BYTES = 4, 3, 32
+"""Sums of a step: rows, vectors in a row and bytes of a vector. Twelve vectors keep two units of additions busy."""
+FUSED = ("contract",)
+
+
+def vector_of(number):
+    """The type of a vector of such numbers."""
+    return ir.VectorType(number, BYTES // (8 if isinstance(number, ir.DoubleType) else 4))
+
+
+def addresses(builder, first):
+    """Addresses of the vectors in a row, from that of its first number."""
+    first = builder.bitcast(first, vector_of(first.type.pointee).as_pointer())
+    return [builder.gep(first, [ir.IntType(32)(v)]) for v in range(VECTORS)]
+
+
+def load(builder, places):
+    return [builder.load(place, align=4) for place in places]
+
+
+def store(builder, values, places):
+    for value, place in zip(values, places, strict=True):
+        builder.store(value, place, align=4)
+
+
+def spread(builder, number):
+    """A vector of one number again and again."""
+    vector, lane = vector_of(number.type), ir.IntType(32)
+    first = builder.insert_element(vector(ir.Undefined), number, lane(0))
+    return builder.shuffle_vector(first, first, ir.VectorType(lane, vector.count)(None))
+
+
+def add_product(builder, add, sums, factors, others):
+    """sums + factors others, or minus, as ``add`` is the builder's fadd or fsub."""
+    products = [builder.fmul(f, x, flags=FUSED) for f, x in zip(factors, others, strict=True)]
+    return [add(a, p, flags=FUSED) for a, p in zip(sums, products, strict=True)]
