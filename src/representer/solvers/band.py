@@ -9,16 +9,18 @@ import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded, qr
 
 from representer import _tiles
-from representer._loops import banded, products
+from representer._loops import banded, narrow, products
 from representer.problem import RidgeProblem
 from representer.solvers.spectral import Decomposition, Path, leave_out, weighted_matrix
 
-WIDTH = 32
+WIDTH = 24
 """Diagonals of B below the main one. More make the reduction faster, and each alpha slower."""
-GROUP = 128
+GROUP = 120
 """Reflections that are applied together, some panels of WIDTH columns."""
 COLUMNS = 320
 """Columns of Q that a thread finds at a time."""
+RUNS = 4
+"""Sums of a product A V, each as large as the whole."""
 TOGETHER = 25
 """Alphas whose factors are stored at a time."""
 NARROW = 48
@@ -133,25 +135,24 @@ def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, list[
     together; until then they are subtracted from what is read, a panel or the product A V. A is overwritten.
     """
     n = len(A)
-    B, reflections = np.zeros((WIDTH + 1, n), order="F"), []
-    blocks = [A[rows, rows.start :] for rows in _tiles.split(n, GROUP)]
-    while blocks:
-        changes, scales = _eliminate_group(blocks, B[:, -blocks[0].shape[1] :], threads)
+    B, reflections, memory = np.zeros((WIDTH + 1, n), order="F"), [], np.empty((n, 2 * GROUP))
+    for done in range(0, n, GROUP):
+        left, changes = A[done:, done:], memory[done:]
+        scales = _eliminate_group(left, B[:, done:], changes, threads)
         V = changes.reshape(len(changes), -1, 2, WIDTH)[WIDTH:, :, 0].reshape(-1, GROUP)
         reflections.append((V, _triangle(V, scales)))
-        blocks.pop(0)
-        _update(blocks, changes, threads)
+        _update(left, changes, threads)
     return B, reflections
 
 
-def _eliminate_group(blocks: list[np.ndarray], B: np.ndarray, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """[V_1 W_1 V_2 W_2 ...] of the first panels, and the scales of their reflections; their diagonals go to B."""
-    n = len(B.T)
-    changes, scales = np.zeros((n, 2 * GROUP)), np.zeros(GROUP)
+def _eliminate_group(A: np.ndarray, B: np.ndarray, changes: np.ndarray, threads: int | None) -> np.ndarray:
+    """The scales of the reflections of the first panels; their diagonals go to B, [V_1 W_1 V_2 W_2 ...] to changes."""
+    n, scales = len(A), np.zeros(GROUP)
+    changes[:] = 0.0
     for start in range(0, min(GROUP, n), WIDTH):
         stop, known = min(start + WIDTH, n), changes[start:, : 2 * start]
         cuts, coefs = (slice(start, stop), slice(stop, n)), _swapped(known[: stop - start])
-        parts = [blocks[0][start:stop, c] - coefs @ changes[c, : 2 * start].T for c in cuts]
+        parts = [A[start:stop, c] - coefs @ changes[c, : 2 * start].T for c in cuts]
         if stop < n:
             V, scales[start:stop], R = _eliminate(parts[1].T)
             parts[1] = R.T
@@ -161,10 +162,10 @@ def _eliminate_group(blocks: list[np.ndarray], B: np.ndarray, threads: int | Non
             B[WIDTH - d, start + d : start + d + len(entries)] = entries
         if stop < n:
             T = _triangle(V, scales[start:stop])
-            Y = _product(blocks, known[WIDTH:], V, threads) @ T
+            Y = _product(A[stop:, stop:], known[WIDTH:], V, threads) @ T
             W = Y - V @ (0.5 * T.T @ (V.T @ Y))
             changes[stop:, 2 * start : start + stop], changes[stop:, start + stop : 2 * stop] = V, W
-    return changes, scales
+    return scales
 
 
 def _swapped(changes: np.ndarray) -> np.ndarray:
@@ -181,7 +182,7 @@ def _eliminate(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     top[:] = np.tril(top, -1)
     np.fill_diagonal(top, 1.0)
     V[:, scales == 0] = 0.0
-    return V, scales, R
+    return np.ascontiguousarray(V), scales, R
 
 
 def _triangle(V: np.ndarray, scales: np.ndarray) -> np.ndarray:
@@ -191,35 +192,30 @@ def _triangle(V: np.ndarray, scales: np.ndarray) -> np.ndarray:
     return np.linalg.inv(inverse)
 
 
-def _product(blocks: list[np.ndarray], changes: np.ndarray, V: np.ndarray, threads: int | None) -> np.ndarray:
-    """A V, A the last rows and columns of what the blocks hold, after the changes."""
-    U, skip = V.T, blocks[0].shape[1] - len(V)
-    coefs = _swapped(U @ changes)
+def _product(A: np.ndarray, changes: np.ndarray, V: np.ndarray, threads: int | None) -> np.ndarray:
+    """(A - changes) V, where the upper triangle of A is complete for squares that end with a group."""
+    head, coefs = GROUP - WIDTH - changes.shape[1] // 2, _swapped(V.T @ changes)
+    rows = _tiles.split(len(V), -(-len(V) // RUNS))
 
-    def visit(run: list[np.ndarray]) -> np.ndarray:
-        Y = np.zeros(U.shape)
-        for block in run:
-            size, start = len(block), len(V) - block.shape[1]
-            rows = slice(start, start + size)
-            Y[:, start:] += U[:, rows] @ block
-            Y[:, rows] += U[:, rows.stop :] @ block[:, size:].T - coefs @ changes[rows].T
+    def visit(run: list[int]) -> np.ndarray:
+        Y = np.zeros(V.shape)
+        for first in run:
+            products.subtract_product(changes[rows[first]], coefs, Y[rows[first]])
+            narrow.add_symmetric(A, V, Y, head, GROUP, first, len(rows))
         return Y
 
-    total = np.zeros(U.shape)
-    for Y in _tiles.walk([blocks[0][skip:, skip:], *blocks[1:]], visit, threads=threads, runs=8):
-        total += Y
-    return total.T
+    return sum(_tiles.walk(list(range(len(rows))), visit, threads=threads, runs=len(rows)))
 
 
-def _update(blocks: list[np.ndarray], changes: np.ndarray, threads: int | None) -> None:
-    """A -= V W' + W V' for all changes."""
+def _update(A: np.ndarray, changes: np.ndarray, threads: int | None) -> None:
+    """A -= V W' + W V' for all changes, after the rows and columns of their group."""
 
-    def visit(run: list[np.ndarray]) -> None:
-        for block in run:
-            right = changes[-block.shape[1] :]
-            products.subtract_product(_swapped(right[: len(block)]), right, block)
+    def visit(run: list[slice]) -> None:
+        for rows in run:
+            right = changes[rows.start :]
+            products.subtract_product(_swapped(changes[rows]), right, A[rows, rows.start :])
 
-    _walk(blocks, visit, threads)
+    _walk(_tiles.split(len(A), GROUP)[1:], visit, threads)
 
 
 def orthogonal(reflections: list[Reflections], out: np.ndarray, threads: int | None = None) -> np.ndarray:
