@@ -452,7 +452,7 @@ class BoxProblem(_OnInputs):
     columns : array of ints of shape (n,), optional
         Which row and column of the matrix belongs to each coefficient; runs of consecutive numbers.
     rounding : float, optional
-        The size of errors of float32 kernel values, if it is known (see `working_set.rounding_of`).
+        The size of errors of float32 kernel values, if it is known (see `kernel_values.rounding_of`).
     """
 
     kernel: Kernel

@@ -13,7 +13,6 @@ from representer._loops import registers
 from representer._loops.jit import STRICT, loop
 from representer._loops.registers import BYTES, ROWS, VECTORS
 
-
 SLICE = 512
 """Columns of a matrix that are multiplied from both sides before the next ones are read."""
 

@@ -21,8 +21,8 @@ from representer.estimators.progress import Progress
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.kernels import checks
 from representer.problem import BoxProblem
-from representer.solvers import working_set
 from representer.solvers.choose import Plan
+from representer.solvers.kernel_values import PairMatrices
 from representer.solvers.working_set import BoxResult
 
 
@@ -53,11 +53,12 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             raise ValueError(
                 f"All samples of class {missing[0]!r} have weight zero; remove them, or give some a positive weight."
             )
-        problems, rows = self._problems(X, codes, own, kernel, plan)
-        results = self._solve_all(problems)
-        if problems[0].matrix is not None:  # which all share
-            n = len(codes)
-            results[0] = replace(results[0], kernel_evaluations=results[0].kernel_evaluations + n * (n + 1) // 2)
+        problems, rows, matrices = self._problems(X, codes, own, kernel, plan)
+        results = self._solve_all(problems, matrices)
+        if matrices is not None:
+            n, first = len(codes), results[0]
+            results[0] = replace(first, kernel_evaluations=first.kernel_evaluations + n * (n + 1) // 2)
+            plan = replace(plan, bytes=plan.bytes - 4 * n**2 + matrices.bytes)
         self._keep_pairs(problems[0], codes, rows, results, plan)
         self.certificate_ = replace(self.certificate_, seconds=perf_counter() - started)
         if self.probability:
@@ -66,42 +67,49 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
 
     def _problems(
         self, X: Any, codes: np.ndarray, weights: np.ndarray, kernel: Any, plan: Plan
-    ) -> tuple[list[BoxProblem], list[np.ndarray]]:
-        """A problem for each pair of classes, and the rows that it is about, those of the second class last."""
+    ) -> tuple[list[BoxProblem], list[np.ndarray], PairMatrices | None]:
+        """A problem for each pair of classes, the rows that it is about, those of the second class last, and matrices.
+
+        Matrices are those of several classes, if they fit the memory.
+        """
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(self.classes_) + 1))
         empty = np.empty(len(order))
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
-        several = len(self.classes_) > 2
-        matrix = None
-        if several and plan.kernel_evaluations < len(codes) ** 2:  # each pair of points once, so of a whole matrix
-            matrix = working_set.matrix_of(whole)
+        several, matrices = len(self.classes_) > 2, None
+        if several and plan.kernel_evaluations < len(codes) ** 2:  # each pair of points once, as all fit the memory
+            matrices = PairMatrices(whole, edges, self.threads or _tiles.default_threads())
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):
-            columns = np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]
-            index = order[columns]
+            index = order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]]
             first = codes[index] == a
             problem = self._problem(X, kernel, first if several else ~first, weights[index])
             problem.fast, problem.rows = whole.fast, index
             if several:
                 problem.exact, problem.rounding = whole.exact, whole.rounding
-            if matrix is not None:
-                problem.matrix, problem.columns, problem.threads = matrix, columns, 1
+            if matrices is not None:
+                problem.threads = 1
             problems.append(problem)
             rows.append(index)
-        return problems, rows
+        return problems, rows, matrices
 
-    def _solve_all(self, problems: list[BoxProblem]) -> list[BoxResult]:
-        """Pairs that share a matrix are solved at the same time, one on each thread; others one after the other."""
-        if problems[0].matrix is None:
+    def _solve_all(self, problems: list[BoxProblem], matrices: PairMatrices | None) -> list[BoxResult]:
+        """Pairs that share kernel values are solved at the same time, one on each thread; others one by one."""
+        if matrices is None:
             return [self._solve(problem, self._start(problem)) for problem in problems]
+        pairs = combinations(range(len(self.classes_)), 2)
+
+        def solve(problem: BoxProblem, pair: tuple[int, int]) -> BoxResult:
+            with matrices.lent_to(problem, *pair):
+                return self._solve(problem, self._start(problem), 0)
+
         threads, results = self.threads or _tiles.default_threads(), []
         with (
             _tiles.one_blas_thread(),
             ThreadPoolExecutor(threads) as pool,
             Progress(self.verbose, self.tol) as progress,
         ):
-            for result in pool.map(lambda problem: self._solve(problem, self._start(problem), 0), problems):
+            for result in pool.map(solve, problems, pairs):
                 results.append(result)
                 progress.count("pairs of classes", len(results), len(problems))
         return results

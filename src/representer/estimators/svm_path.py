@@ -23,7 +23,7 @@ from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
 from representer.kernels.stationary import SquaredDistance, Stationary
 from representer.problem import BoxProblem
-from representer.solvers import working_set
+from representer.solvers import kernel_values, working_set
 
 Distances = tuple[np.ndarray, float]
 """Squared distances of all pairs, and the length that is their unit."""
@@ -177,13 +177,13 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             return None
         logs = [np.log(kernel.length_scale) for kernel in kernels if _isotropic(kernel)]
         unit = float(np.exp(np.mean(logs)))  # in which float32 does not overflow
-        return working_set.matrix_of(self._whole(SquaredDistance(unit), X, order)), unit
+        return kernel_values.matrix_of(self._whole(SquaredDistance(unit), X, order)), unit
 
     def _matrix(self, problem: BoxProblem, distances: Distances | None) -> np.ndarray:
         """The float32 kernel matrix of all samples, from shared distances where they decide."""
         kernel: Any = problem.kernel
         if distances is None or not _isotropic(kernel):
-            return working_set.matrix_of(problem)
+            return kernel_values.matrix_of(problem)
         squares, unit = distances
         K, factor = np.empty_like(squares), (unit / kernel.length_scale) ** 2
 
@@ -200,7 +200,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
     ) -> np.ndarray:
         """Accuracies of one kernel: shape (n_C, n_folds)."""
         K = self._matrix(whole, distances)
-        working_set.rounding_of(whole)  # measured once for all folds and pairs
+        kernel_values.rounding_of(whole)  # measured once for all folds and pairs
         pairs = list(combinations(range(len(self.classes_)), 2))
         tasks = [(fold, pair) for fold in range(folds.max() + 1) for pair in pairs]
 

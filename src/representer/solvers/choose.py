@@ -108,8 +108,8 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = F
     ====================================  ====================================  =================================
     kernel matrix in memory               when                                  takes
     ====================================  ====================================  =================================
-    whole, shared by all pairs            n <= 6,000, or several classes and    n^2 floats
-                                          it takes less than a quarter of it
+    whole, for all pairs of classes       n <= 6,000, or several classes and    n^2 floats, or a fifth of it for
+                                          it takes less than a quarter of it    ten classes of the same size
     of a working set                      otherwise                             8,192^2 floats, up to 16,384^2 if
                                                                                 more coefficients are free
     ====================================  ====================================  =================================

@@ -13,6 +13,7 @@ from representer import _tiles
 from representer._loops import smo, symmetric
 from representer.gram import Gram
 from representer.problem import BoxProblem, Progress
+from representer.solvers.kernel_values import is_coarse, rounding_of
 
 FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the first working set."""
@@ -32,8 +33,6 @@ EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may always take."""
 VALUE = 3e-7
 """Relative standard error of the objective up to which roundings of g do not matter for it."""
-COARSE = 3e-6
-"""Relative error of float32 kernel values above which even steps need float64 inputs."""
 LEAN_FROM = 512
 """Size of a working set from which steps take longer than all else, and g is float32 for most of them."""
 LEAN = 1e-4
@@ -461,34 +460,8 @@ def _use_float64(problem: BoxProblem, state: _State) -> None:
     state.lean = False
     if state.inputs is problem.fast:
         state.inputs = problem.exact
-        if _is_coarse(problem):
+        if is_coarse(problem):
             state.chosen, state.K = np.empty(0, int), np.empty((1, 1), np.float32)
-
-
-def matrix_of(problem: BoxProblem) -> np.ndarray:
-    """The float32 kernel matrix of all inputs: from float32 inputs unless they are too coarse."""
-    inputs = problem.exact if _is_coarse(problem) else problem.fast
-    K = np.empty((problem.n, problem.n), np.float32)
-    return problem.kernel.block(problem.at(inputs, np.arange(problem.n)), threads=problem.threads, out=K)
-
-
-def _is_coarse(problem: BoxProblem) -> bool:
-    return rounding_of(problem) > COARSE
-
-
-def rounding_of(problem: BoxProblem) -> float:
-    """The size of errors of float32 kernel values k(x, y), relative to the root of k(x, x) k(y, y).
-
-    It is their root mean square over y, for the worst of some 128 points x.
-    """
-    if problem.rounding is None:
-        index = np.arange(0, problem.n, 1 + problem.n // 128)
-        fast, exact = (problem.kernel.block(problem.at(inputs, index)) for inputs in (problem.fast, problem.exact))
-        root = np.sqrt(np.abs(exact.diagonal()))
-        scale = np.multiply.outer(root, root)
-        errors = np.divide(fast.astype(np.float32) - exact, scale, out=np.zeros(scale.shape), where=scale > 0.0)
-        problem.rounding = float(np.sqrt((errors**2).mean(axis=1).max()))
-    return problem.rounding
 
 
 def _intercepts(problem: BoxProblem, state: _State, rates: _Rates) -> np.ndarray:

@@ -1,0 +1,104 @@
+"""Float32 kernel values for box-constrained duals: how exact they are, and matrices that several problems share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from queue import SimpleQueue
+
+import numpy as np
+
+from representer import _tiles
+from representer._loops import symmetric
+from representer.problem import BoxProblem
+
+COARSE = 3e-6
+"""Relative error of float32 kernel values above which even steps need float64 inputs."""
+
+
+def rounding_of(problem: BoxProblem) -> float:
+    """The size of errors of float32 kernel values k(x, y), relative to the root of k(x, x) k(y, y).
+
+    It is their root mean square over y, for the worst of some 128 points x.
+    """
+    if problem.rounding is None:
+        index = np.arange(0, problem.n, 1 + problem.n // 128)
+        fast, exact = (problem.kernel.block(problem.at(inputs, index)) for inputs in (problem.fast, problem.exact))
+        root = np.sqrt(np.abs(exact.diagonal()))
+        scale = np.multiply.outer(root, root)
+        errors = np.divide(fast.astype(np.float32) - exact, scale, out=np.zeros(scale.shape), where=scale > 0.0)
+        problem.rounding = float(np.sqrt((errors**2).mean(axis=1).max()))
+    return problem.rounding
+
+
+def is_coarse(problem: BoxProblem) -> bool:
+    """Whether kernel values of float32 inputs are too coarse for steps."""
+    return rounding_of(problem) > COARSE
+
+
+def matrix_of(problem: BoxProblem, index: np.ndarray | None = None) -> np.ndarray:
+    """The float32 kernel matrix of all inputs, or of some: from float32 inputs unless they are too coarse."""
+    index = np.arange(problem.n) if index is None else index
+    inputs = problem.exact if is_coarse(problem) else problem.fast
+    K = np.empty((len(index), len(index)), np.float32)
+    return problem.kernel.block(problem.at(inputs, index), threads=problem.threads, out=K)
+
+
+class PairMatrices:
+    """Kernel matrices of all pairs of classes, for which no value is computed twice.
+
+    Values within a class are kept, as all pairs with that class need them. Values between two classes are computed for
+    their pair alone, in memory that pairs take in turns: ten classes need a fifth of the whole matrix. It is the whole
+    one that is kept where that is smaller, for three classes, or one that outweighs all others.
+
+    Parameters
+    ----------
+    problem : BoxProblem
+        Of all points, sorted by their class.
+    edges : array of shape (n_classes + 1,)
+        Where classes begin and end.
+    threads : int
+        Pairs that are solved at the same time.
+    """
+
+    def __init__(self, problem: BoxProblem, edges: np.ndarray, threads: int):
+        self.kernel, self.edges, sizes = problem.kernel, edges, np.diff(edges)
+        largest = int(np.sort(sizes)[-2:].sum())
+        self.bytes = 4 * int((sizes**2).sum() + threads * largest**2)
+        self.whole = None
+        if self.bytes > 4 * problem.n**2:
+            self.bytes, self.whole = 4 * problem.n**2, matrix_of(problem)
+            return
+        classes = [np.arange(begin, end) for begin, end in pairwise(edges)]
+        self.squares = [matrix_of(problem, index) for index in classes]
+        inputs = problem.exact if is_coarse(problem) else problem.fast
+        self.dtype, self.parts = inputs.dtype, [_tiles.parts(problem.at(inputs, index)) for index in classes]
+        self.free: SimpleQueue[np.ndarray] = SimpleQueue()
+        for _ in range(threads):
+            self.free.put(np.empty(largest**2, np.float32))
+
+    @contextmanager
+    def lent_to(self, problem: BoxProblem, a: int, b: int) -> Iterator[None]:
+        """The problem of classes a and b has its matrix for a while."""
+        memory = None if self.whole is not None else self.free.get()
+        try:
+            if memory is None:
+                problem.columns = np.r_[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
+                problem.matrix = self.whole
+            else:
+                problem.matrix = memory[: problem.n**2].reshape(problem.n, problem.n)
+                self._fill(problem.matrix, a, b)
+            yield
+        finally:
+            problem.matrix = None
+            if memory is not None:
+                self.free.put(memory)
+
+    def _fill(self, K: np.ndarray, a: int, b: int) -> None:
+        n, tile_of = len(self.squares[a]), _tiles.buffer(self.dtype)
+        K[:n, :n], K[n:, n:] = self.squares[a], self.squares[b]
+        for rows, columns in _tiles.pairs(len(K) - n, n, _tiles.tile_shape(self.dtype), False):
+            tile = tile_of((rows, columns))
+            self.kernel.fill_tile(self.parts[b](rows), self.parts[a](columns), tile, diagonal=False)
+            symmetric.write_both(tile, K, n + rows.start, columns.start)
