@@ -35,7 +35,7 @@ class BandReduction:
 
     With the Cholesky factor B + alpha I = L L' the diagonal of G is that of |L^(-1) Q'|^2 summed over rows. It takes
     8/3 n^3 operations, nearly all in products of matrices, where an eigendecomposition waits for the memory; and
-    64 n^2 more for each alpha, where an eigendecomposition takes 4 n^2.
+    48 n^2 more for each alpha, where an eigendecomposition takes 4 n^2.
 
     An alpha that is zero to rounding next to D K D, or a matrix that has negative eigenvalues below -alpha, raises
     LinAlgError: those are for an eigendecomposition.
@@ -51,8 +51,8 @@ class BandReduction:
             raise np.linalg.LinAlgError("alpha is zero to rounding")
         with _tiles.one_blas_thread():
             self.B, reflections = reduce(A, problem.threads)
-            self.Q = orthogonal(reflections, A, problem.threads)
-        self.inside = self.Q @ problem.right_sides
+            self.transposed = orthogonal(reflections, A, problem.threads)  # Q', in place of A
+        self.inside = self.transposed @ problem.right_sides
         self.seconds = perf_counter() - started
 
     def solve(self, alpha: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ class BandReduction:
             Q, norms = np.zeros((padded, NARROW)), np.empty(NARROW)
             for part in run:
                 size = part.stop - part.start
-                Q[:n, :size] = self.Q[:, part]
+                Q[:n, :size] = self.transposed[:, part]
                 for L, out in zip(rows, diagonal, strict=False):
                     banded.column_norms(L, Q, norms)
                     out[part] = norms[:size]
@@ -109,7 +109,7 @@ class BandReduction:
         return cholesky_banded(shifted, overwrite_ab=True, check_finite=False)
 
     def _outside(self, solutions: np.ndarray) -> np.ndarray:
-        return self.Q.T @ solutions
+        return self.transposed.T @ solutions
 
 
 def decompose(problem: RidgeProblem, alphas: np.ndarray, *, banded: bool) -> tuple[BandReduction | Decomposition, Path]:
@@ -122,7 +122,7 @@ def decompose(problem: RidgeProblem, alphas: np.ndarray, *, banded: bool) -> tup
             reduction = BandReduction(problem, alphas.min())
             return reduction, reduction.path(alphas)
         except np.linalg.LinAlgError:
-            pass
+            reduction = None  # its memory is for the eigenvectors
     decomposition = Decomposition(problem)
     return decomposition, decomposition.path(alphas)
 

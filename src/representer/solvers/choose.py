@@ -15,8 +15,8 @@ TINY = 0.01 * float(np.finfo(np.float32).eps)
 """alpha / trace(K) below which conjugate gradients need float64 products and hundreds of iterations."""
 
 BAND_FROM = 2000
-"""Rows from which alphas go by band reduction. On one thread, with 50 alphas, an eigendecomposition took 0.85 of its
-time at 1,000 rows, 1.07 at 2,000 and 1.27 at 3,000; more threads help it less."""
+"""Rows from which alphas go by band reduction. On one thread, with 50 alphas, an eigendecomposition took 0.7 of its
+time at 1,000 rows, 1.15 at 2,000 and 1.5 at 3,000."""
 ROWS_FOR_EACH_ALPHA = 40
 """Rows for each alpha of a path that a band reduction needs, because every alpha costs it more."""
 
@@ -63,7 +63,7 @@ def choose_ridge(
     =====================  ==========================================  ==========================================
     solver                 when                                        takes
     =====================  ==========================================  ==========================================
-    band reduction         alpha is chosen from several, n >= 2,000    3 n^2 doubles, 8/3 n^3 + 64 n^2 operations
+    band reduction         alpha is chosen from several, n >= 2,000    3 n^2 doubles, 8/3 n^3 + 48 n^2 operations
                            and 40 rows or more for each                for each alpha
     eigendecomposition     alpha is chosen from several, otherwise     3 n^2 doubles, 10 n^3 operations
     Cholesky               n <= 6,000, or alpha = 0                    n^2 floats, n^3 / 3 operations
