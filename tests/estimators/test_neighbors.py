@@ -224,7 +224,6 @@ def test_threads_do_not_matter():
         ({"kernel": "rfb"}, "kernel is 'rfb'"),
         ({"threads": 0}, "threads is 0"),
     ],
-    ids=str,
 )
 def test_bad_arguments(options, message):
     X, y = data(60)
