@@ -448,7 +448,7 @@ class BoxProblem(_OnInputs):
     rows : array of ints of shape (n,), optional
         Which of the inputs belongs to each coefficient, if not X has one for each in order.
     matrix : array of shape (m, m), optional
-        A float32 kernel matrix of these and maybe other points, which several problems share.
+        A float32 kernel matrix of these and maybe other points, which another problem may share or have next.
     columns : array of ints of shape (n,), optional
         Which row and column of the matrix belongs to each coefficient; runs of consecutive numbers.
     rounding : float, optional

@@ -68,3 +68,9 @@ def test_subtract_product_refuses_what_blas_would_misread(rng):
         products.subtract_product(np.asfortranarray(A), B, np.zeros((3, 5)))
     with pytest.raises(ValueError, match="one after the other"):
         products.subtract_product(np.broadcast_to(A[:1], (3, 4)), B, np.zeros((3, 5)))
+
+
+def test_subtracting_a_product_over_nothing_changes_nothing():
+    out = np.ones((3, 5))
+    products.subtract_product(np.empty((3, 0)), np.empty((5, 0)), out)
+    np.testing.assert_array_equal(out, 1.0)

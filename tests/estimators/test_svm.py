@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import SVC, SVR, NuSVC, OneClassSVM
-from representer.kernels import RBF, Linear, Normalized, Precomputed, Spectrum, Subset
+from representer.kernels import RBF, Callable, Linear, Normalized, Precomputed, Spectrum, Subset
 
 GAMMA = 0.05
 KERNEL = RBF(length_scale=float(np.sqrt(1.0 / (2.0 * GAMMA))))
@@ -250,3 +250,18 @@ def test_probability_switched_on_too_late():
     X, y = make_classification(30, 4, random_state=0)
     with pytest.raises(NotFittedError, match="before the fit"):
         SVC().fit(X, y).set_params(probability=True).predict_proba(X)
+
+
+def test_error_in_a_kernel_ends_the_fit_of_all_pairs(rng):
+    """None of the threads waits for memory that another does not give back."""
+    calls = []
+
+    def failing(X, Y):
+        calls.append(0)
+        if len(calls) > 20:
+            raise RuntimeError("a user's kernel")
+        return X @ Y.T
+
+    X, y = rng.normal(size=(80, 3)), np.arange(80) % 8
+    with pytest.raises(RuntimeError, match="a user's kernel"):
+        SVC(kernel=Callable(failing), threads=2).fit(X, y)

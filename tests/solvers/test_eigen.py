@@ -198,3 +198,43 @@ def test_coarse_tolerance_needs_float32_only(weighted, center):
     np.testing.assert_allclose(residuals, pairs.certificate.residuals, atol=3e-7)
     np.testing.assert_allclose(pairs.values, values[:5], rtol=1e-6)
     np.testing.assert_allclose(pairs.trace, A.trace(), rtol=1e-6)
+
+
+@WITH
+def test_new_directions_are_orthonormal_to_the_last_digit(weighted, center):
+    """Also for directions that are nearly in the span, of which only rounding is left if they are in it altogether."""
+    rng, n = np.random.default_rng(0), 200
+    problem = EigenProblem(RBF(), data(n), uneven(n) if weighted else None, center)
+    Q = np.linalg.qr(problem.project(rng.normal(size=(n, 30))))[0]
+    inside = Q @ rng.normal(size=(30, 8))
+    new = inside + 1e-7 * rng.normal(size=inside.shape) * np.logspace(0, -7, 8)
+    T = eigen._new_directions(problem, Q, new / np.linalg.norm(new, axis=0))
+    span = np.hstack([Q, T])
+    assert 0 < T.shape[1] <= 8
+    np.testing.assert_allclose(span.T @ span, np.eye(span.shape[1]), atol=1e-13)
+    np.testing.assert_allclose(problem.project(T), T, atol=1e-13)
+    alone = eigen._new_directions(problem, Q, Q[:, :8])
+    np.testing.assert_allclose(Q.T @ alone, 0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("tol", [1e-11, 1e-12])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_span_stays_orthonormal_with_a_tight_tolerance(seed, tol):
+    """Duplicates and weights of zero, on which a span that is not orthonormal soon loses all components."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(150, 3)), 2, axis=0)
+    problem = EigenProblem(RBF(0.2), X, rng.integers(0, 3, 300).astype(float))
+    pairs = davidson(problem, 4, tol=tol, reason="")
+    assert pairs.certificate.converged
+    assert pairs.certificate.iterations < 20
+    np.testing.assert_allclose(pairs.values, textbook(problem)[1][:4], rtol=1e-11)
+
+
+@pytest.mark.parametrize("n", [10, 25, 40])
+@pytest.mark.parametrize("center", [False, True])
+def test_tolerance_that_cannot_be_reached_ends(center, n):
+    """Where the span is the whole space, nothing is left to add."""
+    problem = EigenProblem(RBF(1.0), data(n), None, center)
+    pairs = davidson(problem, 5, tol=1e-16, reason="")
+    assert pairs.certificate.iterations < 50
+    np.testing.assert_allclose(pairs.values, textbook(problem)[1][:5], rtol=1e-12)

@@ -53,6 +53,7 @@ def test_matrices_of_pairs(sizes, exact, rng):
                 np.testing.assert_allclose(K, whole.kernel(X[index]), atol=1e-7 if exact else 2e-6)
                 np.testing.assert_array_equal(K, K.T)
             assert problem.matrix is None
+            assert problem.columns is None
 
 
 def test_ten_classes_take_a_fifth_of_the_whole_matrix(rng):
@@ -61,13 +62,20 @@ def test_ten_classes_take_a_fifth_of_the_whole_matrix(rng):
     assert 4 * 200**2 / matrices.bytes > 5
 
 
-def test_memory_is_given_back_after_an_error(rng):
+def test_inputs_that_cannot_be_taken_apart_have_the_whole_matrix(rng):
     words = ["".join(rng.choice(list("ab"), 6)) for _ in range(24)]
     matrices = PairMatrices(problem_of(Spectrum(2), words), np.arange(0, 25, 4), 1)
+    np.testing.assert_allclose(matrices.whole, Spectrum(2)(words), rtol=1e-6)
+    assert matrices.bytes == 4 * 24**2
+
+
+def test_memory_is_given_back_after_an_error(rng):
+    X = rng.normal(size=(24, 2))
+    matrices = PairMatrices(problem_of(RBF(), X), np.arange(0, 25, 4), 1)
     for _ in range(3):
         with (
             pytest.raises(KeyError, match="a user's"),
-            matrices.lent_to(problem_of(Spectrum(2), words, np.arange(8)), 0, 1),
+            matrices.lent_to(problem_of(RBF(), X, np.arange(8)), 0, 1),
         ):
             raise KeyError("a user's")
     assert matrices.free.qsize() == 1

@@ -43,8 +43,6 @@ def _in_registers(typing_context, A, i, V, sums):
         def multiply():
             zeros = registers.vector_of(number)(None)
             total = [[cgutils.alloca_once_value(builder, zeros) for _ in range(VECTORS)] for _ in range(ROWS)]
-            for places in total:
-                registers.store(builder, [zeros] * VECTORS, places)
             with cgutils.for_range(builder, cgutils.unpack_tuple(builder, arrays[0].shape)[1]) as each:
                 others = registers.load(builder, registers.addresses(builder, at(1, each.index)))
                 for row, places in zip(rows, total, strict=True):
@@ -95,7 +93,7 @@ def add_product(A, V, out):
             for q in range(V.shape[1]):
                 out[i, q] += A[i, k] * V[k, q]
         return
-    group, sums = np.zeros((V.shape[0], wide), V.dtype), np.empty((ROWS, wide), A.dtype)
+    group, sums = np.empty((V.shape[0], wide), V.dtype), np.empty((ROWS, wide), A.dtype)
     for c in range(0, V.shape[1], wide):
         width = min(wide, V.shape[1] - c)
         for k in range(V.shape[0]):

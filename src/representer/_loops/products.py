@@ -92,7 +92,7 @@ def subtract_product(A, B, out):
     """out -= A B' in float64, for slices of C-contiguous arrays; the product is not stored in between."""
     if A.shape[1] != B.shape[1] or out.shape != (len(A), len(B)):
         raise ValueError("shapes do not match")
-    if out.size == 0:
+    if out.size == 0 or A.shape[1] == 0:
         return
     if not (_by_rows(A) and _by_rows(B) and _by_rows(out)):
         raise ValueError("rows have to be contiguous, one after the other")

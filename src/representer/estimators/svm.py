@@ -221,8 +221,8 @@ class SVC(_Classifier):
     r"""minimise over f in H and b:  1/2 ||f||^2 + sum_i C w_i max(0, 1 - y_i (f(x_i) + b)),  y_i in {-1, 1}.
 
     Its dual is: maximise sum_i a_i - 1/2 sum_ij a_i a_j y_i y_j k(x_i, x_j) over 0 <= a_i <= C w_i with
-    sum_i a_i y_i = 0, and f = sum_i a_i y_i k(x_i, .). Several classes are fitted in pairs, which share one kernel
-    matrix and vote.
+    sum_i a_i y_i = 0, and f = sum_i a_i y_i k(x_i, .). Several classes are fitted in pairs, which share kernel
+    values and vote.
 
     Parameters
     ----------

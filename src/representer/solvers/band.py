@@ -128,7 +128,9 @@ def decompose(problem: RidgeProblem, alphas: np.ndarray, *, banded: bool) -> tup
 
 
 def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, list[Reflections]]:
-    """B = Q'AQ by its diagonals (see scipy's cholesky_banded, upper form), from the upper triangle of a symmetric A.
+    """B = Q'AQ by its diagonals (see scipy's cholesky_banded, upper form), for a symmetric A.
+
+    Of A the upper triangle is read, and squares of GROUP rows on the diagonal.
 
     A panel of columns is eliminated by the reflections of its QR decomposition, together I - V T V'. They change what
     is right of it by A -= V W' + W V', W = Y - V T'V'Y / 2, Y = A V T. The changes of a group of panels are made

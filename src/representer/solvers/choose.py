@@ -20,6 +20,9 @@ time at 1,000 rows, 1.15 at 2,000 and 1.5 at 3,000."""
 ROWS_FOR_EACH_ALPHA = 40
 """Rows for each alpha of a path that a band reduction needs, because every alpha costs it more."""
 
+TOGETHER = 24
+"""Columns that a product of float32 tiles finds together; beyond two times as many BLAS is faster, by eights."""
+
 DENSE_UP_TO = 1000
 """Rows up to which all of a matrix is decomposed; beyond, iterations on a block of vectors are faster."""
 
@@ -108,8 +111,8 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = F
     ====================================  ====================================  =================================
     kernel matrix in memory               when                                  takes
     ====================================  ====================================  =================================
-    whole, for all pairs of classes       n <= 6,000, or several classes and    n^2 floats, or a fifth of it for
-                                          it takes less than a quarter of it    ten classes of the same size
+    whole, or of each pair of classes     n <= 6,000, or several classes and    n^2 floats at most; a fifth for ten
+                                          it takes less than a quarter of it    equal classes on two threads
     of a working set                      otherwise                             8,192^2 floats, up to 16,384^2 if
                                                                                 more coefficients are free
     ====================================  ====================================  =================================
@@ -120,7 +123,7 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = F
     some = min(n, SET_SIZE)
     least = 4 * (n if whole else some) ** 2 + (8 * some**2 if probability else 0)
     most = 4 * (n if whole else min(n, MAX_SIZE)) ** 2 + (8 * some**2 if probability else 0)
-    why = "its whole matrix fits the memory" if whole else "n is large, so only a working set's matrix is kept"
+    why = "all kernel values fit the memory" if whole else "n is large, so only a working set's matrix is kept"
     if least > memory:
         raise MemoryError(
             f"A fit on {n} rows needs {least / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "
@@ -179,9 +182,11 @@ def start_rank(n: int, n_components: int, memory: int) -> int:
 def block_size(n_components: int) -> int:
     """Columns of a block: some more than wanted, so that the last wanted one converges as fast as the first.
 
-    One less than a multiple of 24, the width of a product of tiles, as one more column comes along.
+    One less than the width of a fast product, as one more column comes along.
     """
-    return -(-(n_components + 4) // 24) * 24 - 1
+    if n_components + 4 <= 2 * TOGETHER:
+        return -(-(n_components + 4) // TOGETHER) * TOGETHER - 1
+    return -(-(n_components + n_components // 2 + 1) // 8) * 8 - 1
 
 
 def matrix_form(n: int, memory: int) -> str:

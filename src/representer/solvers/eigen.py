@@ -13,7 +13,7 @@ from representer import _tiles
 from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
 from representer.gram import Gram
 from representer.problem import EigenProblem, Progress
-from representer.solvers.choose import block_size, start_rank, stores_tiles
+from representer.solvers.choose import TOGETHER, block_size, start_rank, stores_tiles
 from representer.solvers.packed import PackedGram
 
 FLOAT32_DOWN_TO = 3e-7
@@ -181,14 +181,15 @@ class _Start:
     def __init__(self, problem: EigenProblem, low_rank: LowRank):
         self.problem, self.F = problem, low_rank.factor
 
-        def visit(run: list[slice]) -> np.ndarray:
-            parts = (self.F[:, columns] for columns in run)
-            return sum((part @ part.T).astype(np.float64) for part in parts)
+        def visit(run: list[slice]) -> tuple[np.ndarray, np.ndarray]:
+            parts = [self.F[:, columns] for columns in run]
+            gram = sum((part @ part.T).astype(np.float64) for part in parts)
+            return gram, sum(part @ problem.root[columns] for part, columns in zip(parts, run, strict=True))
 
-        gram = sum(_tiles.walk(_tiles.split(problem.n, 2048), visit, threads=problem.threads, runs=RUNS))
+        slices = _tiles.split(problem.n, 2048)
+        gram, along = map(sum, zip(*_tiles.walk(slices, visit, threads=problem.threads, runs=RUNS), strict=True))
         self.total = gram.trace()
         if problem.center:
-            along = (self.F @ problem.root.astype(self.F.dtype)).astype(np.float64)
             gram -= along * along.T / (problem.root**2).sum()
         values, V = eigh(gram, overwrite_a=True, check_finite=False, driver="evd")
         keep = values > 10 * np.finfo(self.F.dtype).eps * self.total
@@ -244,26 +245,30 @@ def _improve(
         if largest[-1] <= goal or stalled or step == max_iter:
             break
         bad = sizes > goal * values[0]
+        bad[wanted + min(4, -wanted % TOGETHER) :] = False  # some more than wanted, where they take no time
         if Q.shape[1] + bad.sum() > LIMIT * block:
             Q, images, H = U, of_U, np.diag(values)
         T = start.solve(R[:, bad], np.maximum(values[bad], goal * values[0]))
-        T = problem.project(_new_directions(Q, T / np.linalg.norm(T, axis=0)))
+        T = _new_directions(problem, Q, T / np.linalg.norm(T, axis=0))
+        if not T.shape[1]:
+            break
         of_T = K @ (problem.root * T)
+        new = 0.5 * (Q.T @ (problem.root * of_T) + (problem.root * images).T @ T)  # the same but for rounding
+        H = np.block([[H, new], [new.T, T.T @ (problem.root * of_T)]])
         Q, images = np.hstack([Q, T]), np.hstack([images, of_T])
-        new = Q.T @ (problem.root * of_T)
-        H = np.block([[H, new[: len(H)]], [new.T]])
     return (values[:wanted], U[:, :wanted], of_U[:, :wanted]), step
 
 
-def _new_directions(Q: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of what T adds to the span of the orthonormal Q; twice, as the first time leaves roundings.
+def _new_directions(problem: EigenProblem, Q: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of what T adds to the span of the orthonormal Q, with the mean taken off.
 
-    By eigenvectors of T'T, which are matrix products, and know which directions are nothing but rounding.
+    By eigenvectors of T'T, so that all work is in products of matrices. The first time leaves roundings, which lie in
+    the span again; what loses half of its length the second time was nothing else.
     """
-    for _ in range(2):
-        T = T - Q @ (Q.T @ T)
+    for again in (False, True):
+        T = problem.project(T - Q @ (Q.T @ T))
         squares, V = eigh(T.T @ T, check_finite=False)
-        keep = squares > len(squares) * EPS * squares.max(initial=TINY)
+        keep = squares > (0.25 if again else len(squares) * EPS * squares.max(initial=TINY))
         T = T @ (V[:, keep] / np.sqrt(squares[keep]))
     return T
 

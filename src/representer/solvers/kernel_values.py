@@ -49,8 +49,9 @@ class PairMatrices:
     """Kernel matrices of all pairs of classes, for which no value is computed twice.
 
     Values within a class are kept, as all pairs with that class need them. Values between two classes are computed for
-    their pair alone, in memory that pairs take in turns: ten classes need a fifth of the whole matrix. It is the whole
-    one that is kept where that is smaller, for three classes, or one that outweighs all others.
+    their pair alone, in memory that pairs take in turns: ten equal classes on two threads need a fifth of the whole
+    matrix. It is the whole one that is kept where that is smaller, for three classes, or one that outweighs all others,
+    and for kernels whose inputs cannot be taken apart.
 
     Parameters
     ----------
@@ -64,10 +65,11 @@ class PairMatrices:
 
     def __init__(self, problem: BoxProblem, edges: np.ndarray, threads: int):
         self.kernel, self.edges, sizes = problem.kernel, edges, np.diff(edges)
-        largest = int(np.sort(sizes)[-2:].sum())
+        largest, threads = int(np.sort(sizes)[-2:].sum()), min(threads, len(sizes) * (len(sizes) - 1) // 2)
         self.bytes = 4 * int((sizes**2).sum() + threads * largest**2)
         self.whole = None
-        if self.bytes > 4 * problem.n**2:
+        # inputs are kept by classes, which for a precomputed matrix would be a copy of it
+        if self.bytes > 4 * problem.n**2 or not problem.kernel.sliced:
             self.bytes, self.whole = 4 * problem.n**2, matrix_of(problem)
             return
         classes = [np.arange(begin, end) for begin, end in pairwise(edges)]
@@ -91,7 +93,7 @@ class PairMatrices:
                 self._fill(problem.matrix, a, b)
             yield
         finally:
-            problem.matrix = None
+            problem.matrix = problem.columns = None
             if memory is not None:
                 self.free.put(memory)
 
