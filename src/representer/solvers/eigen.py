@@ -186,8 +186,10 @@ class _Start:
             gram = sum((part @ part.T).astype(np.float64) for part in parts)
             return gram, sum(part @ problem.root[columns] for part, columns in zip(parts, run, strict=True))
 
-        slices = _tiles.split(problem.n, 2048)
-        gram, along = map(sum, zip(*_tiles.walk(slices, visit, threads=problem.threads, runs=RUNS), strict=True))
+        gram, along = np.zeros((len(self.F), len(self.F))), np.zeros((len(self.F), 1))
+        for part in _tiles.walk(_tiles.split(problem.n, 2048), visit, threads=problem.threads, runs=RUNS):
+            gram += part[0]
+            along += part[1]
         self.total = gram.trace()
         if problem.center:
             gram -= along * along.T / (problem.root**2).sum()
