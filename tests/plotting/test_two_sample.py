@@ -37,7 +37,7 @@ def test_null_display_shows_the_test(samples):
 def test_null_display_of_other_tests(samples, rng):
     X = samples[0]
     blocks = NullDisplay.from_estimator(MMD(n_permutations=20, block_size=5), X, X + 1.0)
-    assert blocks.plot().ax_.get_xlabel() == "unbiased MMD^2, blocks of 5"
+    assert blocks.plot().ax_.get_xlabel() == "unbiased MMD^2 over blocks of 5"
     assert NullDisplay.from_estimator(HSIC(n_permutations=20), X, X**2).plot().ax_.get_xlabel() == "biased HSIC"
     constant = NullDisplay.from_estimator(HSIC(n_permutations=20), X, np.ones_like(X))
     assert constant.plot().ax_.patches

@@ -171,7 +171,7 @@ class MMD(BaseEstimator):
                 statistics[t], nulls[t, columns] = test.statistics(signs)
             done = columns.stop
         pvalue, pvalues = combine(nulls, statistics, np.array([test.slack for test in tests]))
-        size = f", blocks of {self.block_size}" if self.block_size is not None else ""
+        size = f" over blocks of {self.block_size}" if self.block_size is not None else ""
         method = f"{self.statistic} MMD^2{size}, {self.n_permutations} resamples by {tests[0].name}"
         parts = tuple(
             Outcome(float(s), float(p), values, test.kernel, method)
@@ -190,7 +190,7 @@ class MMD(BaseEstimator):
         values = tests[0].block_statistics()
         error = values.std(ddof=1) / np.sqrt(len(values))
         score = values.mean() / error if error > 0 else 0.0
-        method = f"unbiased MMD^2, {len(values)} blocks of {self.block_size}, normal law"
+        method = f"unbiased MMD^2 over {len(values)} blocks of {self.block_size}, normal law"
         return Outcome(float(values.mean()), float(norm.sf(score)), None, tests[0].kernel, method)
 
 

@@ -59,8 +59,7 @@ class NullDisplay:
         """
         if outcome.null is None:
             raise ValueError("This p-value comes from a normal law, so there are no resampled statistics to draw.")
-        first, *others = outcome.method.split(",")
-        name = ",".join([first, *(part for part in others if part.startswith(" blocks"))])
+        name = outcome.method.split(",")[0]
         if outcome.parts:
             name += f" of the best of {len(outcome.parts)} kernels"
         return cls(outcome.statistic, outcome.pvalue, outcome.null, name=name, n_kernels=len(outcome.parts) or 1)

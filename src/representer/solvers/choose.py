@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from representer._loops.products import NARROW
+from representer._loops.registers import BYTES, VECTORS
 from representer.losses.base import Loss
 from representer.solvers.working_set import FLAT_UP_TO, MAX_SIZE, SET_SIZE
 
@@ -20,8 +22,8 @@ time at 1,000 rows, 1.15 at 2,000 and 1.5 at 3,000."""
 ROWS_FOR_EACH_ALPHA = 40
 """Rows for each alpha of a path that a band reduction needs, because every alpha costs it more."""
 
-TOGETHER = 24
-"""Columns that a product of float32 tiles finds together; beyond two times as many BLAS is faster, by eights."""
+TOGETHER = VECTORS * BYTES // 4
+"""Columns that a product of float32 tiles finds together."""
 
 DENSE_UP_TO = 1000
 """Rows up to which all of a matrix is decomposed; beyond, iterations on a block of vectors are faster."""
@@ -182,9 +184,9 @@ def start_rank(n: int, n_components: int, memory: int) -> int:
 def block_size(n_components: int) -> int:
     """Columns of a block: some more than wanted, so that the last wanted one converges as fast as the first.
 
-    One less than the width of a fast product, as one more column comes along.
+    One less than the width of a fast product, as one more column comes along; BLAS likes eights.
     """
-    if n_components + 4 <= 2 * TOGETHER:
+    if n_components + 4 <= NARROW[1]:
         return -(-(n_components + 4) // TOGETHER) * TOGETHER - 1
     return -(-(n_components + n_components // 2 + 1) // 8) * 8 - 1
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 
@@ -37,12 +38,19 @@ def is_coarse(problem: BoxProblem) -> bool:
     return rounding_of(problem) > COARSE
 
 
-def matrix_of(problem: BoxProblem, index: np.ndarray | None = None) -> np.ndarray:
-    """The float32 kernel matrix of all inputs, or of some: from float32 inputs unless they are too coarse."""
-    index = np.arange(problem.n) if index is None else index
-    inputs = problem.exact if is_coarse(problem) else problem.fast
-    K = np.empty((len(index), len(index)), np.float32)
-    return problem.kernel.block(problem.at(inputs, index), threads=problem.threads, out=K)
+def matrix_of(problem: BoxProblem) -> np.ndarray:
+    """The float32 kernel matrix of all inputs."""
+    return _matrix(problem, _points(problem, np.arange(problem.n)))
+
+
+def _points(problem: BoxProblem, index: np.ndarray) -> Any:
+    """Some of the inputs, in float32 unless that is too coarse."""
+    return problem.at(problem.exact if is_coarse(problem) else problem.fast, index)
+
+
+def _matrix(problem: BoxProblem, points: Any) -> np.ndarray:
+    K = np.empty((len(points), len(points)), np.float32)
+    return problem.kernel.block(points, threads=problem.threads, out=K)
 
 
 class PairMatrices:
@@ -72,10 +80,9 @@ class PairMatrices:
         if self.bytes > 4 * problem.n**2 or not problem.kernel.sliced:
             self.bytes, self.whole = 4 * problem.n**2, matrix_of(problem)
             return
-        classes = [np.arange(begin, end) for begin, end in pairwise(edges)]
-        self.squares = [matrix_of(problem, index) for index in classes]
-        inputs = problem.exact if is_coarse(problem) else problem.fast
-        self.dtype, self.parts = inputs.dtype, [_tiles.parts(problem.at(inputs, index)) for index in classes]
+        classes = [_points(problem, np.arange(begin, end)) for begin, end in pairwise(edges)]
+        self.squares = [_matrix(problem, points) for points in classes]
+        self.dtype, self.parts = classes[0].dtype, [_tiles.parts(points) for points in classes]
         self.free: SimpleQueue[np.ndarray] = SimpleQueue()
         for _ in range(threads):
             self.free.put(np.empty(largest**2, np.float32))
