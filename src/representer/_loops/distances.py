@@ -58,6 +58,8 @@ def from_products(A, columns, a, b, raw_a, raw_b, weights, tile):
         if n_close > zero:
             x = raw_a[i]
             for j in range(row.size):
+                if n_close == zero:  # beside itself a point often has no other this near
+                    break
                 if row[j] < closest * (a_i + b[j]):
                     y = raw_b[j]
                     s = zero
@@ -65,3 +67,4 @@ def from_products(A, columns, a, b, raw_a, raw_b, weights, tile):
                         t = x[f] - y[f]
                         s += weights[f] * t * t
                     row[j] = s
+                    n_close -= one

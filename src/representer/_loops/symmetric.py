@@ -4,33 +4,44 @@ import numpy as np
 
 from representer._loops.jit import loop
 
+BLOCK = 16
+
 
 @loop
 def mirror(tile, diagonal):
     """Copy the lower triangle onto the upper one and set the diagonal, so that rounding cannot break symmetry."""
-    for i in range(tile.shape[0]):
-        tile[i, i] = diagonal[i]
-        for j in range(i):
-            tile[j, i] = tile[i, j]
+    n = tile.shape[0]
+    for i0 in range(0, n, BLOCK):
+        _write_transposed(tile[i0 : i0 + BLOCK, :i0], tile[:i0, i0 : i0 + BLOCK])
+        for i in range(i0, min(i0 + BLOCK, n)):
+            tile[i, i] = diagonal[i]
+            for j in range(i0, i):
+                tile[j, i] = tile[i, j]
 
 
 @loop
 def write_both(tile, out, row, column):
-    """out[row + i, column + j] <- tile_ij and out[column + j, row + i] <- tile_ij.
-
-    The transposed copy goes by blocks that stay in the first-level cache; cutting them out first spares the inner loop
-    all index arithmetic.
-    """
+    """out[row + i, column + j] <- tile_ij and out[column + j, row + i] <- tile_ij."""
     h, w = tile.shape
     for i in range(h):
         source, target = tile[i], out[row + i, column : column + w]
         for j in range(w):
             target[j] = source[j]
-    for j0 in range(0, w, 16):
-        for i0 in range(0, h, 16):
-            block = tile[i0 : min(i0 + 16, h), j0 : min(j0 + 16, w)]
+    _write_transposed(tile, out[column : column + w, row : row + h])
+
+
+@loop
+def _write_transposed(tile, out):
+    """out_ji <- tile_ij, by blocks that stay in the first-level cache.
+
+    Cutting them out first spares the inner loop all index arithmetic.
+    """
+    h, w = tile.shape
+    for j0 in range(0, w, BLOCK):
+        for i0 in range(0, h, BLOCK):
+            block = tile[i0 : min(i0 + BLOCK, h), j0 : min(j0 + BLOCK, w)]
             for j in range(block.shape[1]):
-                target = out[column + j0 + j, row + i0 : row + i0 + block.shape[0]]
+                target = out[j0 + j, i0 : i0 + block.shape[0]]
                 for i in range(block.shape[0]):
                     target[i] = block[i, j]
 
