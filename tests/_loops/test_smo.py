@@ -92,6 +92,30 @@ def test_gradient_in_float32(epsilon):
     assert violation == pytest.approx(naive_violation(c, g, lower, upper, epsilon, groups), abs=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_boxes_that_are_points(dtype):
+    """Coefficients that cannot move keep their value, and their g is as right as all others."""
+    K, t, lower, upper, epsilon, groups = problem(40, 4, 0.1, 2)
+    index = np.r_[2:20, 25:40]
+    lower[::3] = upper[::3] = 0.0
+    c, g = np.zeros(len(index)), -t[index].astype(dtype)
+    edge = int(np.flatnonzero(np.diff(groups[index]))[0]) + 1
+    spans = np.array([(0, edge, 0, 2), (edge, 18, 1, 2), (18, 33, 1, 7)])
+    box = np.diag(K)[index].copy(), lower[index], upper[index], epsilon, spans
+    steps, _ = smo.pair_steps(K, g, c, *box, 1e-3, 10**6)
+    assert steps > 0
+    assert np.all(c[lower[index] == upper[index]] == 0.0)
+    assert g == pytest.approx(K[np.ix_(index, index)].astype(np.float64) @ c - t[index], abs=1e-5)
+
+
+def test_kernel_values_in_float64():
+    K, t, lower, upper, epsilon, groups = problem(40, 0, 0.1)
+    K = K.astype(np.float64) * (1.0 + 1e-9)  # float64, and none of them a float32 number
+    c, g, _, violation = run(K, t, lower, upper, epsilon, groups, tol=1e-9)
+    assert g == pytest.approx(K @ c - t, abs=1e-12)
+    assert violation <= 1e-9
+
+
 def test_no_feasible_neighbour_is_better():
     K, t, lower, upper, epsilon, groups = problem(15, 0, 0.2)
     c, _, _, _ = run(K, t, lower, upper, epsilon, groups, tol=1e-9)
@@ -143,6 +167,6 @@ def test_coinciding_points():
 def test_rates_at_bounds_and_kinks():
     c, lower, upper = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), -np.ones(5), np.ones(5)
     rise, fall = np.empty(5), np.empty(5)
-    smo.rates(c, lower, upper, 0.1, rise, fall)
-    assert np.array_equal(rise, [-0.1, -0.1, 0.1, 0.1, np.inf])
-    assert np.array_equal(fall, [-np.inf, -0.1, -0.1, 0.1, 0.1])
+    smo.rates(np.arange(5.0), c, lower, upper, 0.25, rise, fall)
+    assert np.array_equal(rise, [-0.25, 0.75, 2.25, 3.25, np.inf])
+    assert np.array_equal(fall, [-np.inf, 0.75, 1.75, 3.25, 4.25])

@@ -106,9 +106,7 @@ class _Rates:
         """Those of all coefficients, or of the ones with this index."""
         c, g, lower, upper = state.c[index], state.g[index], problem.lower[index], problem.upper[index]
         rise, fall, group = np.empty_like(g), np.empty_like(g), problem.group_of[index]
-        smo.rates(c, lower, upper, problem.epsilon, rise, fall)
-        rise += g
-        fall += g
+        smo.rates(g, c, lower, upper, problem.epsilon, rise, fall)
         members = [slice(None)] if problem.groups is None else [group == s for s in range(problem.n_groups)]
         low, high = [rise[m].min(initial=np.inf) for m in members], [fall[m].max(initial=-np.inf) for m in members]
         return cls(rise, fall, group, (c > lower) & (c < upper), np.array(low), np.array(high))
