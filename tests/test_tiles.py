@@ -104,6 +104,17 @@ def test_walk_uses_several_threads():
     assert len(list(_tiles.walk(FEW, lambda run: meet.wait(), threads=3, runs=3))) == 3
 
 
+def test_the_caller_takes_part():
+    """Nobody else is there to meet."""
+    meet = threading.Barrier(2, timeout=20)
+
+    def visit(run):
+        meet.wait()
+        return threading.current_thread().name
+
+    assert threading.current_thread().name in list(_tiles.walk(FEW, visit, threads=2, runs=2))
+
+
 def test_walk_on_one_thread_stays_in_the_caller():
     names = set(_tiles.walk(FEW, lambda run: threading.current_thread().name, threads=1))
     assert names == {threading.current_thread().name}

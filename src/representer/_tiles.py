@@ -59,7 +59,10 @@ def pairs(n_rows: int, n_columns: int, shape: tuple[int, int], symmetric: bool) 
 def walk(
     tiles: list[Part], visit: Callable[[list[Part]], Any], *, threads: int | None = None, runs: int = RUNS
 ) -> Iterator[Any]:
-    """visit(run) for each run of tiles, on several threads; the results come in the order of the runs."""
+    """visit(run) for each run of tiles, on several threads; the results come in the order of the runs.
+
+    The caller's thread takes part: it works while others wake up, which takes as long as some tiles.
+    """
     runs = min(runs, len(tiles))
     parts = [tiles[len(tiles) * r // runs : len(tiles) * (r + 1) // runs] for r in range(runs)]
     threads = min(threads or default_threads(), runs)
@@ -67,11 +70,17 @@ def walk(
         with one_blas_thread():
             yield from map(visit, parts)
         return
-    with one_blas_thread(), _workers(threads) as pool:
+    with one_blas_thread(), _workers(threads - 1) as pool:
         pending = [pool.submit(visit, part) for part in parts]
+        own: dict[int, Any] = {}
         try:
-            for run in pending:
-                yield run.result()
+            for r, run in enumerate(pending):
+                while r not in own and not run.done():
+                    left = next((s for s in range(r, runs) if s not in own and pending[s].cancel()), None)
+                    if left is None:
+                        break
+                    own[left] = visit(parts[left])
+                yield own.pop(r) if r in own else run.result()
         finally:  # after an error nobody works on behind the caller's back
             for run in pending:
                 run.cancel()

@@ -72,6 +72,37 @@ def test_number_of_columns():
         check_inputs(model, np.ones((1, 3)), RBF(), reset=False)
 
 
+def test_arrays_after_frames():
+    model, X = KernelRidge(), np.ones((4, 2))
+    check_inputs(model, pd.DataFrame(X, columns=["a", "b"]), RBF(), reset=True)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        check_inputs(model, X, RBF(), reset=False)
+    assert check_inputs(model, X, RBF(), reset=True) is X
+    assert not hasattr(model, "feature_names_in_")
+    assert check_inputs(model, X, RBF(), reset=False) is X
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.array([[1.0, np.nan]]), "contains NaN"),
+        (np.array([[1.0, -np.inf]]), "contains infinity"),
+        (np.ones(3), "Expected 2D array, got 1D"),
+        (np.ones((0, 2)), "minimum of 1 is required"),
+        (np.ones((2, 0)), "minimum of 1 is required"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_with_faults(X, message, dtype):
+    with pytest.raises(ValueError, match=message):
+        check_inputs(KernelRidge(), X.astype(dtype), RBF(), reset=True)
+
+
+def test_large_numbers_are_finite():
+    X = np.full((3, 2), np.finfo(np.float64).max)  # their sum is not
+    assert np.array_equal(check_inputs(KernelRidge(), X, RBF(), reset=True), X)
+
+
 def test_other_inputs_stay_as_they_are():
     words = ["abc", "bcd"]
     assert check_inputs(KernelRidge(), words, Spectrum(), reset=True) is words

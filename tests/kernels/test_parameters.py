@@ -46,3 +46,13 @@ def test_clone_is_equal_and_apart():
     assert other is not thing
     with pytest.raises(TypeError, match="unhashable"):
         hash(thing)
+
+
+def test_a_subclass_has_its_own_names():
+    class More(Thing):
+        def __init__(self, a=1.0, d=2.0):
+            self.a = a
+            self.d = d
+
+    assert sorted(Thing().get_params()) == ["a", "b", "c"]
+    assert sorted(More().get_params()) == ["a", "d"]

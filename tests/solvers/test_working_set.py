@@ -11,6 +11,12 @@ from representer.problem import BoxProblem
 from representer.solvers import working_set
 
 
+@pytest.fixture(params=[1, working_set.LEAN_FROM], ids=["float32", "float64"], autouse=True)
+def matrices(request, monkeypatch):
+    """Small problems, too, with the float32 matrices and checks of large ones."""
+    monkeypatch.setattr(working_set, "LEAN_FROM", request.param)
+
+
 def classification(n, C=1.0, seed=0, **options):
     X, y = make_classification(n, 6, flip_y=0.1, random_state=seed)
     t = np.where(y == 1, 1.0, -1.0)
@@ -264,3 +270,17 @@ def test_a_fit_that_stops_on_the_way_tells_its_true_violation():
     violation = g[result.coef > problem.lower].max() - g[result.coef < problem.upper].min()
     assert not result.converged
     assert result.violation == pytest.approx(violation, abs=1e-9)
+
+
+@pytest.mark.parametrize(("memory", "precision"), [(None, "float64"), (4 * 300**2, "float32 values, float64 check")])
+def test_few_coefficients_have_float64_values(matrices, monkeypatch, memory, precision):
+    monkeypatch.setattr(working_set, "LEAN_FROM", 512)
+    problem = classification(300, 10.0)
+    result = working_set.solve(problem, memory=memory)
+    assert result.precision == precision
+    g = problem.kernel(problem.X) @ result.coef - problem.targets
+    if memory is None:
+        assert result.gradient == pytest.approx(g, abs=1e-12)
+    rise, fall = np.where(result.coef < problem.upper, g, np.inf), np.where(result.coef > problem.lower, g, -np.inf)
+    assert result.violation == pytest.approx(fall.max() - rise.min(), abs=1e-12)
+    assert result.violation <= 1e-3

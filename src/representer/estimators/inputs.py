@@ -57,10 +57,25 @@ def is_precomputed(kernel: Any) -> bool:
 
 def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
     """X for the kernel: rows of numbers by scikit-learn's rules, and anything else as it is."""
+    if kernel.on_vectors and _is_plain(X):  # scikit-learn takes as long to find that out as a fit of 100 rows does
+        if reset:
+            forget(estimator, "feature_names_in_")
+            estimator.n_features_in_ = X.shape[1]
+            return X
+        if estimator.n_features_in_ == X.shape[1] and not hasattr(estimator, "feature_names_in_"):
+            return X
     if kernel.on_vectors:
         return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
     checks.number_of(X)
     return X
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether X is an array of rows of finite floats, in which no rule of scikit-learn finds a fault."""
+    if type(X) is not np.ndarray or X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not X.size:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -76,15 +91,18 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
 
 def check_lengths(X: Any, y: np.ndarray) -> None:
     """Raise if X and y have different numbers of rows."""
-    check_consistent_length(np.empty(checks.number_of(X)), y)
+    n = checks.number_of(X)
+    if n != len(y):
+        check_consistent_length(np.empty(n), y)
 
 
 def check_labels(estimator: Any, X: Any, y: Any, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """The classes, and the index of each label among them: one for each input, none missing, of at least so many."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")  # before scikit-learn casts them to whole numbers
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu"):
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")  # before scikit-learn casts them to whole numbers
     check_lengths(X, y)
     classes, codes = np.unique(y, return_inverse=True)
     # a look at whole numbers or words that repeat finds nothing, and takes as long as the fit of some hundred inputs

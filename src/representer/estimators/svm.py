@@ -84,9 +84,9 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             index = order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]]
             first = codes[index] == a
             problem = self._problem(X, kernel, first if several else ~first, weights[index])
-            problem.fast, problem.rows = whole.fast, index
+            problem.rows = index
             if several:
-                problem.exact, problem.rounding = whole.exact, whole.rounding
+                problem.fast, problem.exact, problem.rounding = whole.fast, whole.exact, whole.rounding
             if matrices is not None:
                 problem.threads = 1
             problems.append(problem)

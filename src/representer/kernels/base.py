@@ -153,6 +153,10 @@ class Kernel(Parameters):
         B = A if same else B
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
+        if out.nbytes <= 2 * _tiles.TILE_BYTES and out.dtype == A.dtype and out.flags.c_contiguous:
+            with _tiles.one_blas_thread():  # handing tiles around takes longer than what they gain
+                self.fill_tile(A, B, out, diagonal=same)
+            return out
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
 
         def visit(run: list[_tiles.Tile]) -> None:
@@ -165,7 +169,8 @@ class Kernel(Parameters):
                 else:
                     out[rows, columns] = tile
 
-        for _ in _tiles.walk(_tiles.pairs(len(A), len(B), _tiles.tile_shape(A.dtype), same), visit, threads=threads):
+        tiles = _tiles.pairs(len(A), len(B), _tiles.tile_shape(A.dtype), same)
+        for _ in _tiles.walk(tiles, visit, threads=threads, runs=min(_tiles.RUNS, max(2, len(tiles) // 4))):
             pass
         return out
 

@@ -34,7 +34,10 @@ EXACT_PAIRS = 2 * 10**5
 VALUE = 3e-7
 """Relative standard error of the objective up to which roundings of g do not matter for it."""
 LEAN_FROM = 512
-"""Size of a working set from which steps take longer than all else, and g is float32 for most of them."""
+"""Size of a working set from which steps take longer than all else, and g is float32 for most of them.
+
+Fewer coefficients have a float64 matrix, as a float32 one and its check would take longer.
+"""
 LEAN = 1e-4
 """Where steps lead to, relative to the rates, below which they need g in float64."""
 AT_ONCE = 50_000
@@ -76,10 +79,12 @@ class _State:
     inputs: Any
     chosen: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     K: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    buffer: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
+    buffer: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Where all matrices are kept, one after the other: fresh memory costs more time than kernel values."""
     lean: bool = True
     """Whether steps may keep g in float32."""
+    exact: bool = False
+    """Whether g has never been touched by anything but float64 numbers, and needs no check."""
     drift: float = 0.0
     """The standard error that this gave it."""
     stopped: bool = False
@@ -149,10 +154,10 @@ def solve(
 ) -> BoxResult:
     """Rounds of: choose the free coefficients and the worst violators, step on them alone, correct all gradients.
 
-    g is kept in float64, but for steps on many coefficients; kernel values are float32 until the violation that they
-    show is below the tolerance. Then it is computed from float64 values for all points that can decide it, again after
-    all further steps, and steps on g and its corrections are float64 from then on. So a fit ends with the true
-    violation below the tolerance, or says that it did not.
+    Few coefficients have float64 kernel values. For more, g is kept in float64, but for steps on many of them; kernel
+    values are float32 until the violation that they show is below the tolerance. Then it is computed from float64
+    values for all points that can decide it, again after all further steps, and steps on g and its corrections are
+    float64 from then on. So a fit ends with the true violation below the tolerance, or says that it did not.
 
     Parameters
     ----------
@@ -171,12 +176,13 @@ def solve(
     begin, n = time.perf_counter(), problem.n
     limit = max(10**7, 100 * n) if max_steps is None else max_steps
     c = np.zeros(n) if start is None else start.astype(np.float64)
-    state = _State(c, -problem.targets.astype(np.float64), problem.fast)
+    exact = n < min(LEAN_FROM, FLAT_UP_TO) and problem.matrix is None and (memory is None or 8 * n * n <= memory)
+    state = _State(c, -problem.targets.astype(np.float64), problem.exact if exact else problem.fast, exact=exact)
     _add(problem, state, state.inputs, np.flatnonzero(c), c[c != 0.0], np.arange(n))
     checked, checks_left, stuck = -1, 8, False
     while True:
         rates = _Rates.of(problem, state)
-        if rates.violation <= tol and checked != state.steps and checks_left:
+        if rates.violation <= tol and checked != state.steps and checks_left and not exact:
             rates = _checked(problem, state, rates, tol)
             checked, checks_left = state.steps, checks_left - 1
             if rates.violation > tol:
@@ -191,7 +197,7 @@ def solve(
             break
         else:  # the working set has no pair to step on, so another one is chosen from all points
             stuck, state.chosen = True, np.empty(0, int)
-    if checked != state.steps:  # stopped on the way: what was reached is told from float64 values, too
+    if checked != state.steps and not exact:  # stopped on the way: what was reached is told from float64 values, too
         rates = _exact(problem, state, np.arange(n))
     if n <= POLISH_UP_TO and rates.violation <= max(tol, 1e-5):
         _polish(problem, state, rates, limit)
@@ -210,7 +216,7 @@ def solve(
         kernel_evaluations=state.evaluations,
         bytes=state.bytes,
         seconds=time.perf_counter() - begin,
-        precision="float32 values, float64 check" if state.inputs is problem.fast else "float64",
+        precision="float64" if state.inputs is problem.exact else "float32 values, float64 check",
     )
 
 
@@ -263,8 +269,8 @@ def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
         return
     n = len(chosen)
     if len(state.buffer) < n * n:
-        state.K = state.buffer = np.empty(0, np.float32)  # let go of the old one first
-        state.buffer = np.empty(n * n, np.float32)
+        state.K = state.buffer = np.empty(0)  # let go of the old one first
+        state.buffer = np.empty(n * n, np.float64 if state.exact else np.float32)
         state.bytes = max(state.bytes, state.buffer.nbytes)
     state.K = state.buffer[: n * n].reshape(n, n)
     problem.kernel.block(problem.at(state.inputs, chosen), threads=problem.threads, out=state.K)
