@@ -137,9 +137,12 @@ def blas_threads_for(n: int) -> AbstractContextManager[None]:
     return one_blas_thread() if n <= SMALL else nullcontext()
 
 
-def buffer(dtype: np.dtype) -> Callable[[Tile], np.ndarray]:
-    """Memory for one tile at a time: a function from (rows, columns) to an uninitialised C-contiguous array."""
-    h, w = tile_shape(dtype)
+def buffer(dtype: np.dtype, shape: tuple[int, int] | None = None) -> Callable[[Tile], np.ndarray]:
+    """Memory for one tile at a time: a function from (rows, columns) to an uninitialised C-contiguous array.
+
+    Tiles are at most of this shape, which is that of a full tile when not given.
+    """
+    h, w = shape or tile_shape(dtype)
     memory = np.empty(h * max(h, w), dtype)
 
     def tile_of(tile: Tile) -> np.ndarray:

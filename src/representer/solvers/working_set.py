@@ -30,7 +30,7 @@ MANY_BUSY = 0.9
 FEW_NEW = 1 / 8
 """New points, as a part of the working set, up to which they take the places of others; for more it begins anew."""
 EXACT_PAIRS = 2 * 10**5
-"""Kernel values in float64 that the last check may always take."""
+"""Kernel values in float64 that the last check may take rather than measure the size of roundings."""
 VALUE = 3e-7
 """Relative standard error of the objective up to which roundings of g do not matter for it."""
 LEAN_FROM = 512
@@ -391,7 +391,7 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     shows in the objective.
     """
     error, near = np.zeros(problem.n), np.ones(problem.n, bool)
-    if np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
+    if problem.rounding is not None or np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
         root = np.sqrt(np.abs(problem.at(problem.kernel.diagonal(problem.exact), np.arange(problem.n))))
         error = np.hypot(rounding_of(problem) * root * np.linalg.norm(root * state.c), state.drift)
         low, high = rates.low[rates.group], rates.high[rates.group]
