@@ -391,7 +391,8 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     shows in the objective.
     """
     error, near = np.zeros(problem.n), np.ones(problem.n, bool)
-    if problem.rounding is not None or np.count_nonzero(state.c) * problem.n > EXACT_PAIRS:
+    few = EXACT_PAIRS if problem.rounding is None else POLISH_UP_TO**2
+    if np.count_nonzero(state.c) * problem.n > few:
         root = np.sqrt(np.abs(problem.at(problem.kernel.diagonal(problem.exact), np.arange(problem.n))))
         error = np.hypot(rounding_of(problem) * root * np.linalg.norm(root * state.c), state.drift)
         low, high = rates.low[rates.group], rates.high[rates.group]
