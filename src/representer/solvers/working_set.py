@@ -80,7 +80,7 @@ class _State:
     chosen: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     K: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
     buffer: np.ndarray = field(default_factory=lambda: np.empty(0))
-    """Where all matrices are kept, one after the other: fresh memory costs more time than kernel values."""
+    """Where all matrices are kept, one after the other: fresh pages of memory cost more time than kernel values."""
     lean: bool = True
     """Whether steps may keep g in float32."""
     exact: bool = False
@@ -227,13 +227,12 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memor
     """
     n = problem.n
     if not len(state.chosen) and (problem.matrix is not None or n <= FLAT_UP_TO):
-        _start(problem, state, np.argsort(problem.group_of, kind="stable"))
+        _start(problem, state, np.argsort(problem.group_of, kind="stable"), n)
     if len(state.chosen) == n:
         return
     urgency = rates.urgency(rates.aim(tol), state.rounds)
-    size = min(n, MAX_SIZE, max(SET_SIZE, int(np.count_nonzero(rates.free)) + SET_SIZE // 2))
-    if memory is not None:
-        size = min(size, max(2, int(np.sqrt(memory // 4))))
+    most = min(n, MAX_SIZE) if memory is None else min(n, MAX_SIZE, max(2, int(np.sqrt(memory // 4))))
+    size = min(most, max(SET_SIZE, int(np.count_nonzero(rates.free)) + SET_SIZE // 2))
     wanted = np.flatnonzero(urgency > 0.0)
     if len(wanted) > size:
         if np.count_nonzero(rates.free) > size // 2:  # those alone may have no pair to step on
@@ -241,7 +240,7 @@ def _choose(problem: BoxProblem, state: _State, rates: _Rates, tol: float, memor
         wanted = np.sort(_largest(urgency, wanted, size))
     new = np.setdiff1d(wanted, state.chosen, assume_unique=True)
     if len(new) > FEW_NEW * len(state.chosen):
-        _start(problem, state, wanted[np.argsort(problem.group_of[wanted], kind="stable")])
+        _start(problem, state, wanted[np.argsort(problem.group_of[wanted], kind="stable")], most)
         return
     for s in range(len(rates.low)):
         slots = np.flatnonzero(problem.group_of[state.chosen] == s)
@@ -261,18 +260,20 @@ def _largest(values: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
     return index[np.argpartition(-values[index], count - 1)[:count]]
 
 
-def _start(problem: BoxProblem, state: _State, chosen: np.ndarray) -> None:
-    """Begin a working set, with its kernel matrix."""
+def _start(problem: BoxProblem, state: _State, chosen: np.ndarray, most: int) -> None:
+    """Begin a working set, with its kernel matrix; there will be no larger one than the given number of points.
+
+    The largest matrix has its place from the first one on, as memory is only taken where it is written to.
+    """
     state.chosen = chosen
     if problem.matrix is not None and state.K.size == 0:
         state.K = problem.matrix
         return
     n = len(chosen)
-    if len(state.buffer) < n * n:
-        state.K = state.buffer = np.empty(0)  # let go of the old one first
-        state.buffer = np.empty(n * n, np.float64 if state.exact else np.float32)
-        state.bytes = max(state.bytes, state.buffer.nbytes)
+    if not len(state.buffer):
+        state.buffer = np.empty(most * most, np.float64 if state.exact else np.float32)
     state.K = state.buffer[: n * n].reshape(n, n)
+    state.bytes = max(state.bytes, state.K.nbytes)
     problem.kernel.block(problem.at(state.inputs, chosen), threads=problem.threads, out=state.K)
     state.evaluations += n * (n + 1) // 2
 
