@@ -450,7 +450,8 @@ class BoxProblem(_OnInputs):
     matrix : array of shape (m, m), optional
         A float32 kernel matrix of these and maybe other points, which another problem may share or have next.
     columns : array of ints of shape (n,), optional
-        Which row and column of the matrix belongs to each coefficient; runs of consecutive numbers.
+        Which row and column of the matrix belongs to each coefficient, the first ones when not given; runs of
+        consecutive numbers.
     rounding : float, optional
         The size of errors of float32 kernel values, if it is known (see `kernel_values.rounding_of`).
     """

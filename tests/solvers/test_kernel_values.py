@@ -47,7 +47,7 @@ def test_matrices_of_pairs(sizes, exact, rng):
             index = order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]]
             problem = problem_of(whole.kernel, X, index)
             with matrices.lent_to(problem, a, b):
-                columns = slice(None) if problem.columns is None else problem.columns
+                columns = slice(problem.n) if problem.columns is None else problem.columns
                 K = problem.matrix[columns][:, columns]
                 assert K.dtype == np.float32
                 np.testing.assert_allclose(K, whole.kernel(X[index]), atol=1e-7 if exact else 2e-6)

@@ -86,31 +86,33 @@ class PairMatrices:
         classes = [_points(problem, np.arange(begin, end)) for begin, end in pairwise(edges)]
         self.squares = [_matrix(problem, points) for points in classes]
         self.dtype, self.parts = classes[0].dtype, [_tiles.parts(points) for points in classes]
-        self.free: SimpleQueue[np.ndarray] = SimpleQueue()
+        self.free: SimpleQueue[tuple[np.ndarray, int]] = SimpleQueue()  # memory, and the first class of its last pair
         for _ in range(threads):
-            self.free.put(np.empty(largest**2, np.float32))
+            self.free.put((np.empty((largest, largest), np.float32), -1))
 
     @contextmanager
     def lent_to(self, problem: BoxProblem, a: int, b: int) -> Iterator[None]:
         """The problem of classes a and b has its matrix for a while."""
-        memory = None if self.whole is not None else self.free.get()
+        memory, last = self.free.get() if self.whole is None else (self.whole, -1)
+        problem.matrix = memory
         try:
-            if memory is None:
-                problem.columns = np.r_[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
-                problem.matrix = self.whole
+            if self.whole is None:
+                self._fill(memory, a, b, last)
             else:
-                problem.matrix = memory[: problem.n**2].reshape(problem.n, problem.n)
-                self._fill(problem.matrix, a, b)
+                problem.columns = np.r_[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
             yield
         finally:
             problem.matrix = problem.columns = None
-            if memory is not None:
-                self.free.put(memory)
+            if self.whole is None:
+                self.free.put((memory, a))
 
-    def _fill(self, K: np.ndarray, a: int, b: int) -> None:
-        n, tile_of = len(self.squares[a]), _tiles.buffer(self.dtype, TILE)
-        K[:n, :n], K[n:, n:] = self.squares[a], self.squares[b]
-        for rows, columns in _tiles.pairs(len(K) - n, n, TILE, False):
+    def _fill(self, K: np.ndarray, a: int, b: int, last: int) -> None:
+        """Values of both classes into the front of K, which has those of class a alone if it is the last one's, too."""
+        n, m, tile_of = len(self.squares[a]), len(self.squares[b]), _tiles.buffer(self.dtype, TILE)
+        if a != last:
+            K[:n, :n] = self.squares[a]
+        K[n : n + m, n : n + m] = self.squares[b]
+        for rows, columns in _tiles.pairs(m, n, TILE, False):
             tile = tile_of((rows, columns))
             self.kernel.fill_tile(self.parts[b](rows), self.parts[a](columns), tile, diagonal=False)
             symmetric.write_both(tile, K, n + rows.start, columns.start)
