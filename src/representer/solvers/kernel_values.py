@@ -12,6 +12,7 @@ import numpy as np
 
 from representer import _tiles
 from representer._loops import symmetric
+from representer.kernels.base import Kernel
 from representer.problem import BoxProblem
 
 COARSE = 3e-6
@@ -43,7 +44,7 @@ def is_coarse(problem: BoxProblem) -> bool:
 
 def matrix_of(problem: BoxProblem) -> np.ndarray:
     """The float32 kernel matrix of all inputs."""
-    return _matrix(problem, _points(problem, np.arange(problem.n)))
+    return _matrix(problem.kernel, _points(problem, np.arange(problem.n)), problem.threads)
 
 
 def _points(problem: BoxProblem, index: np.ndarray) -> Any:
@@ -51,9 +52,8 @@ def _points(problem: BoxProblem, index: np.ndarray) -> Any:
     return problem.at(problem.exact if is_coarse(problem) else problem.fast, index)
 
 
-def _matrix(problem: BoxProblem, points: Any) -> np.ndarray:
-    K = np.empty((len(points), len(points)), np.float32)
-    return problem.kernel.block(points, threads=problem.threads, out=K)
+def _matrix(kernel: Kernel, points: Any, threads: int | None) -> np.ndarray:
+    return kernel.block(points, threads=threads, out=np.empty((len(points), len(points)), np.float32))
 
 
 class PairMatrices:
@@ -84,7 +84,10 @@ class PairMatrices:
             self.bytes, self.whole = 4 * problem.n**2, matrix_of(problem)
             return
         classes = [_points(problem, np.arange(begin, end)) for begin, end in pairwise(edges)]
-        self.squares = [_matrix(problem, points) for points in classes]
+        squares = _tiles.walk(
+            classes, lambda run: [_matrix(problem.kernel, points, 1) for points in run], threads=threads
+        )
+        self.squares = [K for run in squares for K in run]
         self.dtype, self.parts = classes[0].dtype, [_tiles.parts(points) for points in classes]
         self.free: SimpleQueue[tuple[np.ndarray, int]] = SimpleQueue()  # memory, and the first class of its last pair
         for _ in range(threads):
