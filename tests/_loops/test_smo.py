@@ -116,6 +116,16 @@ def test_kernel_values_in_float64():
     assert violation <= 1e-9
 
 
+def test_large_kernel_values_in_float64():
+    """s K and boxes divided by s have the solution divided by s, also where float32 has no such numbers."""
+    K, t, lower, upper, epsilon, groups = problem(40, 0)
+    K, scale = K.astype(np.float64), 2.0**150
+    c, _, steps, _ = run(K, t, lower, upper, epsilon, groups)
+    large = run(scale * K, t, lower / scale, upper / scale, epsilon, groups)
+    assert large[2] == steps
+    assert np.array_equal(scale * large[0], c)
+
+
 def test_no_feasible_neighbour_is_better():
     K, t, lower, upper, epsilon, groups = problem(15, 0, 0.2)
     c, _, _, _ = run(K, t, lower, upper, epsilon, groups, tol=1e-9)

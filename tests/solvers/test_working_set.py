@@ -6,7 +6,7 @@ from scipy.optimize import LinearConstraint, minimize
 from sklearn import svm as libsvm
 from sklearn.datasets import make_classification
 
-from representer.kernels import RBF, Matern
+from representer.kernels import RBF, Callable, Linear, Matern
 from representer.problem import BoxProblem
 from representer.solvers import working_set
 
@@ -284,3 +284,26 @@ def test_few_coefficients_have_float64_values(matrices, monkeypatch, memory, pre
     rise, fall = np.where(result.coef < problem.upper, g, np.inf), np.where(result.coef > problem.lower, g, -np.inf)
     assert result.violation == pytest.approx(fall.max() - rise.min(), abs=1e-12)
     assert result.violation <= 1e-3
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("n", [60, 600])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_kernel_values_that_are_not_finite_are_told(n, value, epsilon):
+    def odd(A, B):
+        K = np.exp(-((A[:, None] - B) ** 2).sum(axis=2))
+        K[np.abs(A[:, 0]) > 1.5] = value
+        K[:, np.abs(B[:, 0]) > 1.5] = value
+        K[(A[:, None] == B).all(axis=2)] = 1.0
+        return K
+
+    problem = replace(classification(n), kernel=Callable(odd), epsilon=epsilon)
+    with pytest.raises(ValueError, match=r"values that are not finite.*scale the inputs"), np.errstate(all="ignore"):
+        working_set.solve(problem)
+
+
+def test_kernel_values_too_large_for_float32_are_told():
+    problem = classification(600)
+    problem = replace(problem, kernel=Linear(), X=1e25 * problem.X)
+    with pytest.raises(ValueError, match="too large for float32"), np.errstate(over="ignore"):
+        working_set.solve(problem)

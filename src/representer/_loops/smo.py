@@ -17,8 +17,7 @@ from representer._loops.jit import inlined_loop, loop
 
 SPAN = 1024  # coefficients whose extreme is found together: only the winning span is searched for the index
 PIECE = 64  # coefficients of that span whose extreme is found again: only the winning piece is searched one by one
-SMALL = np.float32(1e-12)  # least curvature of a step, for points that coincide
-ZERO = np.float32(0.0)
+SMALL = 1e-12  # least curvature of a step, for points that coincide
 
 
 @loop
@@ -128,7 +127,9 @@ def _partner(row, diagonal, own, fall, rate, group, spans):
 
     j is -1 if all of these are zero.
     """
-    best, winner = ZERO, -1
+    number = row.dtype.type
+    zero, small = number(0.0), number(SMALL)
+    best, winner = zero, -1
     for s in range(len(spans)):
         if spans[s, 2] == group:
             begin, end, shift = spans[s, 0], spans[s, 1], spans[s, 3]
@@ -143,22 +144,24 @@ def _partner(row, diagonal, own, fall, rate, group, spans):
         if _best_score(row[j + shift : j + shift + PIECE], diagonal[piece], own, fall[piece], rate) >= best:
             break
         j += PIECE
-    while j + 1 < end and _score(row[j + shift], diagonal[j], own, fall[j], rate) < best:
+    while j + 1 < end and _score(row[j + shift], diagonal[j], own, number(fall[j] - rate), zero, small) < best:
         j += 1
     return j, j + shift
 
 
 @inlined_loop
-def _score(k, other, own, fall, rate):
-    gain = greatest(np.float32(fall - rate), ZERO)
-    return gain * gain / greatest(np.float32(own + other - k - k), SMALL)
+def _score(k, other, own, gain, zero, small):
+    gain = greatest(gain, zero)
+    return gain * gain / greatest(own + other - k - k, small)
 
 
 @inlined_loop
 def _best_score(row, diagonal, own, fall, rate):
-    best = ZERO
+    number = row.dtype.type
+    zero, small = number(0.0), number(SMALL)
+    best = zero
     for j in range(fall.size):
-        best = greatest(best, _score(row[j], diagonal[j], own, fall[j], rate))
+        best = greatest(best, _score(row[j], diagonal[j], own, number(fall[j] - rate), zero, small))
     return best
 
 

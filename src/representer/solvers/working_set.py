@@ -342,8 +342,9 @@ def _step(
     columns = np.arange(len(subset))
     if K is problem.matrix:
         columns = subset if problem.columns is None else problem.columns[subset]
-    c, g, groups = state.c[subset], state.g[subset], problem.group_of[subset]
-    box = K.diagonal()[columns], problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
+    c, g, groups, diagonal = state.c[subset], state.g[subset], problem.group_of[subset], K.diagonal()[columns]
+    _require_finite(diagonal)
+    box = diagonal, problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
     centre = middle[groups]
     small = len(subset) >= LEAN_FROM and aim > LEAN * np.median(np.abs(g - centre))
     if state.lean and small and state.steps < 100 * problem.n:  # more steps hint at what float32 cannot resolve
@@ -366,10 +367,19 @@ def _take_steps(
     while not state.stopped:
         taken, violation = smo.pair_steps(state.K, g, c, *box, aim, min(AT_ONCE, limit - steps))
         steps += taken
+        _require_finite(g)
         if taken < AT_ONCE:
             break
         state.stopped = progress is not None and bool(progress(PAIR_STEPS, float(violation)))
     return steps
+
+
+def _require_finite(values: np.ndarray) -> None:
+    """Raise where kernel values cannot be stepped on, which would never end."""
+    if not np.all(np.isfinite(values)):
+        raise ValueError(
+            "The kernel has values that are not finite, or too large for float32; scale the inputs, or use another one."
+        )
 
 
 def _add(
