@@ -170,7 +170,8 @@ class Kernel(Parameters):
                     out[rows, columns] = tile
 
         tiles = _tiles.pairs(len(A), len(B), _tiles.tile_shape(A.dtype), same)
-        for _ in _tiles.walk(tiles, visit, threads=threads, runs=min(_tiles.RUNS, max(2, len(tiles) // 4))):
+        runs = min(_tiles.RUNS, max(4, len(tiles) // 8))  # handing over a run takes as long as a tile
+        for _ in _tiles.walk(tiles, visit, threads=threads, runs=runs):
             pass
         return out
 
