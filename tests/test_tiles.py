@@ -105,7 +105,7 @@ def test_walk_uses_several_threads():
 
 
 def test_the_caller_takes_part():
-    """Nobody else is there to meet."""
+    """Two threads meet, and one of them is the caller's."""
     meet = threading.Barrier(2, timeout=20)
 
     def visit(run):
@@ -129,6 +129,24 @@ def test_exceptions_propagate(threads, three_blas_threads):
     with pytest.raises(ArithmeticError, match="tile 1"):
         list(_tiles.walk(FEW, visit, threads=threads))
     assert blas_threads() == three_blas_threads
+
+
+def test_errors_come_in_the_order_of_runs():
+    """The caller's own error waits for results of earlier runs, and for their errors."""
+    slow = threading.Event()
+
+    def visit(run):
+        if run[0][0].start == 0:
+            slow.wait(0.02)
+        if run[0][0].start == 5:
+            raise ArithmeticError("late")
+        return run[0][0].start
+
+    for _ in range(5):
+        walk = _tiles.walk(FEW[:6], visit, threads=2, runs=6)
+        assert [next(walk) for _ in range(5)] == [0, 1, 2, 3, 4]
+        with pytest.raises(ArithmeticError, match="late"):
+            next(walk)
 
 
 def test_blas_has_one_thread_during_a_walk_and_its_own_setting_after(three_blas_threads):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -72,19 +72,26 @@ def walk(
         return
     with one_blas_thread(), _workers(threads - 1) as pool:
         pending = [pool.submit(visit, part) for part in parts]
-        own: dict[int, Any] = {}
         try:
-            for r, run in enumerate(pending):
-                while r not in own and not run.done():
-                    left = next((s for s in range(r, runs) if s not in own and pending[s].cancel()), None)
+            for r in range(runs):
+                while not pending[r].done():
+                    left = next((s for s in range(r, runs) if not pending[s].done() and pending[s].cancel()), None)
                     if left is None:
                         break
-                    own[left] = visit(parts[left])
-                yield own.pop(r) if r in own else run.result()
+                    pending[left] = _visited(visit, parts[left])
+                yield pending[r].result()
         finally:  # after an error nobody works on behind the caller's back
-            for run in pending:
-                run.cancel()
-            wait(pending)
+            wait([run for run in pending if not run.cancel()])
+
+
+def _visited(visit: Callable[[list[Part]], Any], part: list[Part]) -> Future[Any]:
+    """The caller's own visit; its error waits until it is this run's turn."""
+    run: Future[Any] = Future()
+    try:
+        run.set_result(visit(part))
+    except Exception as error:
+        run.set_exception(error)
+    return run
 
 
 _pool = lru_cache(maxsize=4)(ThreadPoolExecutor)
@@ -143,7 +150,7 @@ def buffer(dtype: np.dtype, shape: tuple[int, int] | None = None) -> Callable[[T
     Tiles are at most of this shape, which is that of a full tile when not given.
     """
     h, w = shape or tile_shape(dtype)
-    memory = np.empty(h * max(h, w), dtype)
+    memory = np.empty(h * w, dtype)
 
     def tile_of(tile: Tile) -> np.ndarray:
         shape = tile[0].stop - tile[0].start, tile[1].stop - tile[1].start

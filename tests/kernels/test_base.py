@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from representer.kernels import (
     RBF,
+    Callable,
     Constant,
     Cosine,
     Exp,
@@ -391,3 +392,28 @@ def test_block_is_written_where_it_is_wanted(dtype, rng):
     assert np.array_equal(out, kernel.block(A).astype(np.float32))
     kernel.block(A[:5], A, out=out[:5])
     assert np.array_equal(out[:5], kernel.block(A[:5], A).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 40, 256])
+def test_block_of_one_tile_is_filled_in_place(n, dtype, rng):
+    kernel = RBF(1.5) * Linear()
+    A = kernel.prepare(rng.normal(size=(n, 12)).astype(dtype))
+    out = np.full((n, n), np.nan, dtype)
+    assert kernel.block(A, out=out) is out
+    assert np.array_equal(out, out.T)
+    strided = np.full((n, 2 * n), np.nan, dtype)[:, ::2]
+    assert np.array_equal(kernel.block(A, out=strided), out)
+
+
+def test_block_of_nothing_asks_no_kernel(rng):
+    def refuses(X, Y):
+        assert len(X) > 0
+        assert len(Y) > 0
+        return X @ Y.T
+
+    kernel = Callable(refuses)
+    A = kernel.prepare(rng.normal(size=(5, 2)))
+    assert kernel.block(A[:0], A).shape == (0, 5)
+    assert kernel.block(A, A[:0]).shape == (5, 0)
+    assert kernel.block(A[:0]).shape == (0, 0)

@@ -8,6 +8,7 @@ from representer.solvers.choose import (
     DIRECT_UP_TO,
     ROWS_FOR_EACH_ALPHA,
     Plan,
+    choose_box,
     choose_eigen,
     choose_machine,
     choose_ridge,
@@ -169,3 +170,11 @@ def test_form_of_the_matrix():
     assert matrix_form(350, memory) == "float64"
     assert matrix_form(1000, memory) == "float32"
     assert matrix_form(1001, memory) == "operator"
+
+
+@pytest.mark.parametrize(
+    ("n", "n_classes", "number"), [(511, 2, 8), (512, 2, 4), (511, 3, 4), (6000, 2, 4)], ids=lambda value: str(value)
+)
+def test_bytes_of_a_whole_matrix(n, n_classes, number):
+    assert choose_box(n, memory=10**9, n_classes=n_classes).bytes == number * n * n
+    assert choose_box(n, memory=4 * n * n, n_classes=n_classes).bytes == 4 * n * n

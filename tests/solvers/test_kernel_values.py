@@ -69,6 +69,17 @@ def test_inputs_that_cannot_be_taken_apart_have_the_whole_matrix(rng):
     assert matrices.bytes == 4 * 24**2
 
 
+def test_memory_that_was_not_filled_is_filled_anew(rng, monkeypatch):
+    X = rng.normal(size=(24, 2))
+    matrices, problem = PairMatrices(problem_of(RBF(), X), np.arange(0, 25, 4), 1), problem_of(RBF(), X, np.arange(8))
+    with monkeypatch.context() as patch:
+        patch.setattr(matrices, "_fill", lambda *_: [][0])
+        with pytest.raises(IndexError), matrices.lent_to(problem, 0, 1):
+            pass
+    with matrices.lent_to(problem, 0, 1):
+        np.testing.assert_allclose(problem.matrix[:8, :8], RBF()(X[:8]), atol=2e-6)
+
+
 def test_memory_is_given_back_after_an_error(rng):
     X = rng.normal(size=(24, 2))
     matrices = PairMatrices(problem_of(RBF(), X), np.arange(0, 25, 4), 1)

@@ -13,7 +13,7 @@ coefficient i to row and column i + shift of K.
 import numpy as np
 
 from representer._loops.extremes import greatest, least
-from representer._loops.jit import inlined_loop, loop
+from representer._loops.jit import inlined_loop, loop, summing_loop
 
 SPAN = 1024  # coefficients whose extreme is found together: only the winning span is searched for the index
 PIECE = 64  # coefficients of that span whose extreme is found again: only the winning piece is searched one by one
@@ -30,17 +30,29 @@ def rates(g, c, lower, upper, epsilon, rise, fall):
 @inlined_loop
 def _rates(g, c, lower, upper, epsilon):
     return (
-        np.inf if c >= upper else g + (epsilon if c >= 0.0 else -epsilon),
-        -np.inf if c <= lower else g + (epsilon if c > 0.0 else -epsilon),
+        np.inf if c >= upper else g + _slope_above(c, epsilon),
+        -np.inf if c <= lower else g + _slope_below(c, epsilon),
     )
+
+
+@inlined_loop
+def _slope_above(c, epsilon):
+    """The slope of epsilon |c| to the right of c."""
+    return epsilon if c >= 0.0 else -epsilon
+
+
+@inlined_loop
+def _slope_below(c, epsilon):
+    """The slope of epsilon |c| to the left of c."""
+    return epsilon if c > 0.0 else -epsilon
 
 
 @loop
 def pair_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps):
     """Steps until rates differ by at most tol within each group; returns (steps, greatest difference).
 
-    g and c are overwritten. K and the diagonal of the coefficients' points, and g, are float32 or float64: steps on
-    many coefficients wait for the memory.
+    g and c are overwritten. K and the diagonal of the coefficients' points are float32, as steps on many coefficients
+    wait for the memory, with a g of float32 or float64; or all are float64.
     """
     number = g.dtype.type
     before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
@@ -57,8 +69,7 @@ def pair_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps):
         if j < 0:  # no pair makes progress that rounding leaves visible
             break
         wanted = (fall[j] - rate) / max(diagonal[i] + diagonal[j] - 2.0 * K[row_i, row_j], SMALL)
-        g_i = rate - (epsilon if c[i] >= 0.0 else -epsilon)
-        g_j = fall[j] - (epsilon if c[j] > 0.0 else -epsilon)
+        g_i, g_j = rate - _slope_above(c[i], epsilon), fall[j] - _slope_below(c[j], epsilon)
         step = number(_take(wanted, i, j, c, lower, upper, epsilon))
         rise[i], fall[i] = _rates(g_i, c[i], lower[i], upper[i], epsilon)
         rise[j], fall[j] = _rates(g_j, c[j], lower[j], upper[j], epsilon)
@@ -165,22 +176,24 @@ def _best_score(row, diagonal, own, fall, rate):
     return best
 
 
-@loop
+@summing_loop
 def _restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans):
     """g from the rates, of which one is finite; both are not where the box is a point, and g is summed up anew."""
+    change = c - before
     for s in range(len(spans)):
         for i in range(spans[s, 0], spans[s, 1]):
             if c[i] < upper[i]:
-                g[i] = rise[i] - (epsilon if c[i] >= 0.0 else -epsilon)
+                g[i] = rise[i] - _slope_above(c[i], epsilon)
             elif c[i] > lower[i]:
-                g[i] = fall[i] - (epsilon if c[i] > 0.0 else -epsilon)
+                g[i] = fall[i] - _slope_below(c[i], epsilon)
             else:
-                row, change = K[i + spans[s, 3]], 0.0
+                row, total = K[i + spans[s, 3]], 0.0
                 for r in range(len(spans)):
-                    shift = spans[r, 3]
-                    for j in range(spans[r, 0], spans[r, 1]):
-                        change += row[j + shift] * (c[j] - before[j])
-                g[i] += change
+                    own = change[spans[r, 0] : spans[r, 1]]
+                    values = row[spans[r, 0] + spans[r, 3] : spans[r, 1] + spans[r, 3]]
+                    for j in range(own.size):
+                        total += values[j] * own[j]
+                g[i] += total
 
 
 @inlined_loop

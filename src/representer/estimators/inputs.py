@@ -62,7 +62,7 @@ def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
             forget(estimator, "feature_names_in_")
             estimator.n_features_in_ = X.shape[1]
             return X
-        if estimator.n_features_in_ == X.shape[1] and not hasattr(estimator, "feature_names_in_"):
+        if getattr(estimator, "n_features_in_", None) == X.shape[1] and not hasattr(estimator, "feature_names_in_"):
             return X
     if kernel.on_vectors:
         return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)

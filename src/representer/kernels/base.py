@@ -153,8 +153,9 @@ class Kernel(Parameters):
         B = A if same else B
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
-        if out.nbytes <= 2 * _tiles.TILE_BYTES and out.dtype == A.dtype and out.flags.c_contiguous:
-            with _tiles.one_blas_thread():  # handing tiles around takes longer than what they gain
+        tiles = _tiles.pairs(len(A), len(B), _tiles.tile_shape(A.dtype), same)
+        if len(tiles) == 1 and out.dtype == A.dtype and out.flags.c_contiguous:
+            with _tiles.one_blas_thread():
                 self.fill_tile(A, B, out, diagonal=same)
             return out
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
@@ -169,8 +170,8 @@ class Kernel(Parameters):
                 else:
                     out[rows, columns] = tile
 
-        tiles = _tiles.pairs(len(A), len(B), _tiles.tile_shape(A.dtype), same)
-        runs = min(_tiles.RUNS, max(4, len(tiles) // 8))  # handing over a run takes as long as a tile
+        # handing over a run takes as long as a tile
+        runs = min(_tiles.RUNS, max(2 * (threads or _tiles.default_threads()), len(tiles) // 8))
         for _ in _tiles.walk(tiles, visit, threads=threads, runs=runs):
             pass
         return out

@@ -13,13 +13,14 @@ import numpy as np
 from representer import _tiles
 from representer._loops import symmetric
 from representer.kernels.base import Kernel
+from representer.kernels.prepared import Vectors
 from representer.problem import BoxProblem
 
 COARSE = 3e-6
 """Relative error of float32 kernel values above which even steps need float64 inputs."""
 
 TILE = (1024, 512)
-"""Shape of tiles that are only filled: no cache need hold them, and products of many columns are a tenth faster."""
+"""Shape of tiles of vectors that are only filled: no cache need hold them, and matrix products are a tenth faster."""
 
 
 def rounding_of(problem: BoxProblem) -> float:
@@ -89,6 +90,7 @@ class PairMatrices:
         )
         self.squares = [K for run in squares for K in run]
         self.dtype, self.parts = classes[0].dtype, [_tiles.parts(points) for points in classes]
+        self.tile = TILE if isinstance(classes[0], Vectors) else _tiles.tile_shape(self.dtype)
         self.free: SimpleQueue[tuple[np.ndarray, int]] = SimpleQueue()  # memory, and the first class of its last pair
         for _ in range(threads):
             self.free.put((np.empty((largest, largest), np.float32), -1))
@@ -97,25 +99,26 @@ class PairMatrices:
     def lent_to(self, problem: BoxProblem, a: int, b: int) -> Iterator[None]:
         """The problem of classes a and b has its matrix for a while."""
         memory, last = self.free.get() if self.whole is None else (self.whole, -1)
-        problem.matrix = memory
+        problem.matrix, held = memory, -1
         try:
             if self.whole is None:
                 self._fill(memory, a, b, last)
+                held = a
             else:
                 problem.columns = np.r_[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
             yield
         finally:
             problem.matrix = problem.columns = None
             if self.whole is None:
-                self.free.put((memory, a))
+                self.free.put((memory, held))
 
     def _fill(self, K: np.ndarray, a: int, b: int, last: int) -> None:
         """Values of both classes into the front of K, which has those of class a alone if it is the last one's, too."""
-        n, m, tile_of = len(self.squares[a]), len(self.squares[b]), _tiles.buffer(self.dtype, TILE)
+        n, m, tile_of = len(self.squares[a]), len(self.squares[b]), _tiles.buffer(self.dtype, self.tile)
         if a != last:
             K[:n, :n] = self.squares[a]
         K[n : n + m, n : n + m] = self.squares[b]
-        for rows, columns in _tiles.pairs(m, n, TILE, False):
+        for rows, columns in _tiles.pairs(m, n, self.tile, False):
             tile = tile_of((rows, columns))
             self.kernel.fill_tile(self.parts[b](rows), self.parts[a](columns), tile, diagonal=False)
             symmetric.write_both(tile, K, n + rows.start, columns.start)

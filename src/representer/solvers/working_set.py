@@ -84,7 +84,7 @@ class _State:
     lean: bool = True
     """Whether steps may keep g in float32."""
     exact: bool = False
-    """Whether g has never been touched by anything but float64 numbers, and needs no check."""
+    """Whether the matrix is float64, and of all points."""
     drift: float = 0.0
     """The standard error that this gave it."""
     stopped: bool = False
@@ -156,8 +156,9 @@ def solve(
 
     Few coefficients have float64 kernel values. For more, g is kept in float64, but for steps on many of them; kernel
     values are float32 until the violation that they show is below the tolerance. Then it is computed from float64
-    values for all points that can decide it, again after all further steps, and steps on g and its corrections are
-    float64 from then on. So a fit ends with the true violation below the tolerance, or says that it did not.
+    values for all points that can decide it, again after all further steps (roundings of steps add up also for few
+    coefficients), and steps on g and its corrections are float64 from then on. So a fit ends with the true violation
+    below the tolerance, or says that it did not.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ def solve(
     checked, checks_left, stuck = -1, 8, False
     while True:
         rates = _Rates.of(problem, state)
-        if rates.violation <= tol and checked != state.steps and checks_left and not exact:
+        if rates.violation <= tol and checked != state.steps and checks_left:
             rates = _checked(problem, state, rates, tol)
             checked, checks_left = state.steps, checks_left - 1
             if rates.violation > tol:
@@ -197,7 +198,7 @@ def solve(
             break
         else:  # the working set has no pair to step on, so another one is chosen from all points
             stuck, state.chosen = True, np.empty(0, int)
-    if checked != state.steps and not exact:  # stopped on the way: what was reached is told from float64 values, too
+    if checked != state.steps:  # stopped on the way: what was reached is told from float64 values, too
         rates = _exact(problem, state, np.arange(n))
     if n <= POLISH_UP_TO and rates.violation <= max(tol, 1e-5):
         _polish(problem, state, rates, limit)
@@ -263,15 +264,20 @@ def _largest(values: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
 def _start(problem: BoxProblem, state: _State, chosen: np.ndarray, most: int) -> None:
     """Begin a working set, with its kernel matrix; there will be no larger one than the given number of points.
 
-    The largest matrix has its place from the first one on, as memory is only taken where it is written to.
+    The largest matrix has its place from the first one on: most systems take memory only where it is written to.
     """
     state.chosen = chosen
     if problem.matrix is not None and state.K.size == 0:
         state.K = problem.matrix
         return
     n = len(chosen)
-    if not len(state.buffer):
-        state.buffer = np.empty(most * most, np.float64 if state.exact else np.float32)
+    if len(state.buffer) < n * n:
+        state.K = state.buffer = np.empty(0)  # let go of the old one first
+        number = np.float64 if state.exact else np.float32
+        try:
+            state.buffer = np.empty(most * most, number)
+        except MemoryError:  # where memory is taken whether it is written to or not
+            state.buffer = np.empty(n * n, number)
     state.K = state.buffer[: n * n].reshape(n, n)
     state.bytes = max(state.bytes, state.K.nbytes)
     problem.kernel.block(problem.at(state.inputs, chosen), threads=problem.threads, out=state.K)
@@ -402,8 +408,8 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     shows in the objective.
     """
     error, near = np.zeros(problem.n), np.ones(problem.n, bool)
-    few = EXACT_PAIRS if problem.rounding is None else POLISH_UP_TO**2
-    if np.count_nonzero(state.c) * problem.n > few:
+    few = EXACT_PAIRS if problem.rounding is None else POLISH_UP_TO**2  # their last digits need all of g
+    if not state.exact and np.count_nonzero(state.c) * problem.n > few:
         root = np.sqrt(np.abs(problem.at(problem.kernel.diagonal(problem.exact), np.arange(problem.n))))
         error = np.hypot(rounding_of(problem) * root * np.linalg.norm(root * state.c), state.drift)
         low, high = rates.low[rates.group], rates.high[rates.group]
@@ -419,7 +425,10 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
 
 
 def _exact(problem: BoxProblem, state: _State, index: np.ndarray) -> _Rates:
-    """Compute g of these points in float64; the rates of all."""
+    """Compute g of these points in float64, or of all if the matrix is there; the rates of all."""
+    if state.exact and len(state.chosen):
+        state.g[state.chosen] = state.K @ state.c[state.chosen] - problem.targets[state.chosen]
+        return _Rates.of(problem, state)
     active = np.flatnonzero(state.c)
     state.g[index] = -problem.targets[index]
     _add(problem, state, problem.exact, active, state.c[active], index)
