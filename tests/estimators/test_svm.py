@@ -1,8 +1,12 @@
+import signal
+from time import perf_counter
+
 import numpy as np
 import pytest
 from sklearn import svm as libsvm
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -265,3 +269,23 @@ def test_error_in_a_kernel_ends_the_fit_of_all_pairs(rng):
     X, y = rng.normal(size=(80, 3)), np.arange(80) % 8
     with pytest.raises(RuntimeError, match="a user's kernel"):
         SVC(kernel=Callable(failing), threads=2).fit(X, y)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer")
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_fits_can_be_interrupted(n_classes, rng):
+    """A tolerance out of reach, and minutes of steps that end as soon as somebody asks for it."""
+    X, y = rng.normal(size=(400, 2)), rng.permutation(np.arange(400) % n_classes)
+    model = SVC(C=1e6, kernel=RBF(0.3), tol=1e-13, max_iter=10**8)
+    with pytest.warns(ConvergenceWarning):
+        clone(model).set_params(max_iter=10).fit(X, y)  # compile
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        start = perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert perf_counter() - start < 10.0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)

@@ -55,9 +55,11 @@ class SupportVectorMachine(BaseEstimator):
         require_definite(kernel, "a support vector machine")
         return kernel
 
-    def _solve(self, problem: BoxProblem, start: np.ndarray | None = None, verbose: int | None = None) -> BoxResult:
+    def _solve(
+        self, problem: BoxProblem, start: np.ndarray | None = None, progress: Progress | None = None
+    ) -> BoxResult:
         limit = None if self.max_iter == -1 else self.max_iter
-        with Progress(self.verbose if verbose is None else verbose, self.tol) as progress:
+        with progress or Progress(self.verbose, self.tol) as progress:
             return working_set.solve(
                 problem, tol=self.tol, start=start, max_steps=limit, memory=self.memory, progress=progress
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
+from threading import Event
 from time import perf_counter
 from typing import Any
 
@@ -97,11 +98,11 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         """Pairs that share kernel values are solved at the same time, one on each thread; others one by one."""
         if matrices is None:
             return [self._solve(problem, self._start(problem)) for problem in problems]
-        pairs = combinations(range(len(self.classes_)), 2)
+        pairs, stop = combinations(range(len(self.classes_)), 2), Event()
 
         def solve(problem: BoxProblem, pair: tuple[int, int]) -> BoxResult:
             with matrices.lent_to(problem, *pair):
-                return self._solve(problem, self._start(problem), 0)
+                return self._solve(problem, self._start(problem), Progress(0, self.tol, stop.is_set))
 
         threads, results = self.threads or _tiles.default_threads(), []
         with (
@@ -109,9 +110,12 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             ThreadPoolExecutor(threads) as pool,
             Progress(self.verbose, self.tol) as progress,
         ):
-            for result in pool.map(solve, problems, pairs):
-                results.append(result)
-                progress.count("pairs of classes", len(results), len(problems))
+            try:
+                for result in pool.map(solve, problems, pairs):
+                    results.append(result)
+                    progress.count("pairs of classes", len(results), len(problems))
+            finally:  # after an error, or an interruption, other pairs do not go on
+                stop.set()
         return results
 
     def _keep_pairs(
