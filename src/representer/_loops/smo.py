@@ -57,14 +57,14 @@ def pair_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps):
     number = g.dtype.type
     before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
     rates(g, c, lower, upper, epsilon, rise, fall)
-    extremes = np.empty((len(spans), 2), g.dtype)
+    lows = np.empty(len(spans), g.dtype)
     row_i = row_j = spans[0, 0] + spans[0, 3]
     steps, step = 0, number(0.0)
     while True:
-        group, rate, violation = _move(K[row_i], K[row_j], step, rise, fall, spans, extremes)
+        group, rate, violation = _move(K[row_i], K[row_j], step, rise, fall, spans, lows)
         if not violation > tol or steps == max_steps:
             break
-        i, row_i = _first(rise, rate, group, spans, extremes)
+        i, row_i = _first(rise, rate, group, spans, lows)
         j, row_j = _partner(K[row_i], diagonal, diagonal[i], fall, rate, group, spans)
         if j < 0:  # no pair makes progress that rounding leaves visible
             break
@@ -79,8 +79,11 @@ def pair_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps):
 
 
 @inlined_loop
-def _move(a, b, step, rise, fall, spans, extremes):
-    """Add step (a - b) to the rates; returns the group of their greatest difference, its least rate, the difference."""
+def _move(a, b, step, rise, fall, spans, lows):
+    """Add step (a - b) to the rates; returns the group of their greatest difference, its least rate, the difference.
+
+    The least rate of each span is written to ``lows``.
+    """
     top, bottom = rise.dtype.type(np.inf), rise.dtype.type(-np.inf)
     group, rate, violation = 0, top, bottom
     current, lowest, highest = -1, top, bottom
@@ -88,7 +91,7 @@ def _move(a, b, step, rise, fall, spans, extremes):
         begin, end, shift = spans[s, 0], spans[s, 1], spans[s, 3]
         own, others = slice(begin, end), slice(begin + shift, end + shift)
         low, high = _move_span(a[others], b[others], step, rise[own], fall[own])
-        extremes[s, 0], extremes[s, 1] = low, high
+        lows[s] = low
         if spans[s, 2] != current:
             current, lowest, highest = spans[s, 2], top, bottom
         lowest, highest = min(lowest, low), max(highest, high)
@@ -111,10 +114,10 @@ def _move_span(a, b, step, rise, fall):
 
 
 @inlined_loop
-def _first(rise, rate, group, spans, extremes):
+def _first(rise, rate, group, spans, lows):
     """The coefficient of the group whose rate is the least one, and its row of K."""
     s = 0
-    while s + 1 < len(spans) and (spans[s, 2] != group or extremes[s, 0] != rate):
+    while s + 1 < len(spans) and (spans[s, 2] != group or lows[s] != rate):
         s += 1
     i, end = spans[s, 0], spans[s, 1]
     while i + PIECE < end and _least(rise[i : i + PIECE]) != rate:

@@ -85,10 +85,8 @@ class PairMatrices:
             self.bytes, self.whole = 4 * problem.n**2, matrix_of(problem)
             return
         classes = [_points(problem, np.arange(begin, end)) for begin, end in pairwise(edges)]
-        squares = _tiles.walk(
-            classes, lambda run: [_matrix(problem.kernel, points, 1) for points in run], threads=threads
-        )
-        self.squares = [K for run in squares for K in run]
+        runs = _tiles.walk(classes, lambda run: [_matrix(self.kernel, points, 1) for points in run], threads=threads)
+        self.squares = [K for run in runs for K in run]
         self.dtype, self.parts = classes[0].dtype, [_tiles.parts(points) for points in classes]
         self.tile = TILE if isinstance(classes[0], Vectors) else _tiles.tile_shape(self.dtype)
         self.free: SimpleQueue[tuple[np.ndarray, int]] = SimpleQueue()  # memory, and the first class of its last pair
