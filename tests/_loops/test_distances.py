@@ -28,7 +28,7 @@ def measured(loop, A, B, scale=1.0):
         loop(A, np.ascontiguousarray(B.T), weights, tile)
     else:
         a, b = ((X / scale).astype(A.dtype) for X in (A, B))
-        loop(a, np.ascontiguousarray(b.T), (a * a).sum(axis=1), (b * b).sum(axis=1), A, B, weights, tile)
+        loop(a, b, (a * a).sum(axis=1), (b * b).sum(axis=1), A, B, weights, tile)
     return tile
 
 

@@ -15,10 +15,10 @@ def close(actual, expected, dtype):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_inner_products(dtype, shape, rng):
     n, m, d = shape
-    A, columns = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(d, m)).astype(dtype)
+    A, B = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(m, d)).astype(dtype)
     tile = np.full((n, m), np.nan, dtype)
-    products.inner_products(A, columns, tile)
-    close(tile, A.astype(float) @ columns.astype(float), dtype)
+    products.inner_products(A, B, tile)
+    close(tile, A.astype(float) @ B.astype(float).T, dtype)
 
 
 @DTYPES

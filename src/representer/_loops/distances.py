@@ -36,14 +36,14 @@ def from_differences(A, columns, weights, tile):
 
 
 @summing_loop
-def from_products(A, columns, a, b, raw_a, raw_b, weights, tile):
-    """tile_ij <- a_i + b_j - 2 <A_i, columns_j>, where a and b are the squared norms.
+def from_products(A, B, a, b, raw_a, raw_b, weights, tile):
+    """tile_ij <- a_i + b_j - 2 <A_i, B_j>, where a and b are the squared norms.
 
     The subtraction cancels when the squared distance of two points is below a hundredth of their squared norms; such
     distances are computed anew as sum_f weights_f (raw_a_if - raw_b_jf)^2 from the rows before they were shifted and
     scaled, so that near neighbours keep their digits.
     """
-    np.dot(A, columns, tile)
+    np.dot(A, B.T, tile)
     closest = tile.dtype.type(0.01)
     zero, one, two = tile.dtype.type(0.0), tile.dtype.type(1.0), tile.dtype.type(2.0)
     for i in range(tile.shape[0]):

@@ -18,9 +18,9 @@ NARROW = 5, 48
 
 
 @loop
-def inner_products(A, columns, tile):
-    """tile <- A columns."""
-    np.dot(A, columns, tile)
+def inner_products(A, B, tile):
+    """tile_ij <- <A_i, B_j>."""
+    np.dot(A, B.T, tile)
 
 
 @loop

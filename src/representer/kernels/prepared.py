@@ -84,7 +84,7 @@ class Vectors(Prepared):
 
     def products(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- <x_i, y_j>."""
-        products.inner_products(self.values, other.columns, tile)
+        products.inner_products(self.values, other.values, tile)
 
     def squared_distances(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|^2."""
@@ -94,7 +94,7 @@ class Vectors(Prepared):
         else:
             others, _ = other._differences()
             distances.from_products(
-                self.values, other.columns, self.squares, other.squares, rows, others, weights, tile
+                self.values, other.values, self.squares, other.squares, rows, others, weights, tile
             )
 
     def absolute_differences(self, other: Vectors, tile: np.ndarray) -> None:
