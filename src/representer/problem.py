@@ -477,6 +477,14 @@ class BoxProblem(_OnInputs):
         """Of prepared inputs (`fast` or `exact`), or of an array with an entry for each, those of some coefficients."""
         return inputs[index if self.rows is None else self.rows[index]]
 
+    @property
+    def diagonal(self) -> np.ndarray:
+        """k(x_i, x_i) of each coefficient, in float32 if there is a matrix."""
+        index = np.arange(self.n)
+        if self.matrix is None:
+            return self.at(self.kernel.diagonal(self.exact), index)
+        return self.matrix.diagonal()[index if self.columns is None else self.columns]
+
     @cached_property
     def group_of(self) -> np.ndarray:
         """The group of each coefficient."""

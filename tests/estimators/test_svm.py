@@ -1,4 +1,5 @@
 import signal
+import tracemalloc
 from time import perf_counter
 
 import numpy as np
@@ -289,3 +290,18 @@ def test_fits_can_be_interrupted(n_classes, rng):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_several_classes_need_little_memory_beside_their_matrices(rng):
+    """Rows of float64 are prepared only where a check asks for them, and rows of float32 once."""
+    y = np.arange(2000) % 10
+    X = rng.normal(size=(10, 800))[y] + 0.1 * rng.normal(size=(2000, 800))
+    model = SVC(kernel=RBF(30.0)).fit(X, y)
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    kept = 2 * model.support_vectors_.nbytes  # also as the function's prepared inputs
+    assert peak < model.certificate_.bytes + kept + 2 * X.nbytes

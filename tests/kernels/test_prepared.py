@@ -95,3 +95,16 @@ def test_read_only_input(kernel, width):
     frozen = X.copy()
     frozen.flags.writeable = False
     assert np.array_equal(kernel(frozen), kernel(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [RBF(2.0), Cosine() + 0.5 * Periodic(), Matern(3.0) * Chi2() + Linear()], ids=str)
+def test_rows_prepared_later_are_the_same(kernel, dtype):
+    X = np.abs(rows(300, 12))
+    kernel = kernel.fitted_to(X)
+    later, index = prepared.Later(kernel, X, dtype), np.array([299, 0, 7, 7])
+    assert (len(later), later.dtype) == (300, dtype)
+    K = kernel.block(later[5:40], later[index])
+    assert K.dtype == dtype
+    np.testing.assert_allclose(K, kernel(X[5:40], X[index]), rtol=1e-5 if dtype == np.float32 else 1e-12)
+    assert kernel.block(later[:3], later[np.empty(0, int)]).shape == (3, 0)

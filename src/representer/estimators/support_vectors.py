@@ -17,6 +17,7 @@ from representer.functions import Function
 from representer.gram import machine_memory
 from representer.kernels import checks
 from representer.kernels.base import require_definite
+from representer.kernels.prepared import Later
 from representer.problem import BoxProblem, Certificate
 from representer.solvers import working_set
 from representer.solvers.choose import Plan, choose_box
@@ -73,7 +74,8 @@ class SupportVectorMachine(BaseEstimator):
             self.support_ = np.arange(1)  # a constant function still needs a point that tells the type of its inputs
         self._X = take(problem.X, self.support_, kernel)
         columns = coef[self.support_, 0] if coef.shape[1] == 1 else coef[self.support_]
-        prepared = problem.prepared[self.support_] if kernel.sliced else None
+        later = isinstance(problem.prepared, Later)  # then the function does it as well, and keeps no second copy
+        prepared = problem.prepared[self.support_] if kernel.sliced and not later else None
         self.function_ = Function(kernel, self._X, columns, intercept, prepared=prepared)
         self.n_iter_ = max(1, *(r.steps for r in results))
         self.certificate_ = self._certified(results, plan)

@@ -21,6 +21,7 @@ from representer.estimators.inputs import check_inputs, check_labels, check_leng
 from representer.estimators.progress import Progress
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.kernels import checks
+from representer.kernels.prepared import Later
 from representer.problem import BoxProblem
 from representer.solvers.choose import Plan
 from representer.solvers.kernel_values import PairMatrices
@@ -79,6 +80,8 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
         several, matrices = len(self.classes_) > 2, None
         if several and plan.kernel_evaluations < len(codes) ** 2:  # each pair of points once, as all fit the memory
+            if isinstance(X, np.ndarray) and X.dtype.kind == "f" and kernel.sliced:
+                whole.fast, whole.exact = Later(kernel, X, np.float32), Later(kernel, X, np.float64)
             matrices = PairMatrices(whole, edges, self.threads or _tiles.default_threads())
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):

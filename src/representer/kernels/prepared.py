@@ -211,6 +211,24 @@ class SparseVectors(Prepared):
         return np.asarray(self.values.multiply(other.combine(W)).sum(axis=0)).ravel()
 
 
+class Later(Prepared):
+    """Rows of an array that a kernel prepares when they are asked for: less memory where few are, or each one once.
+
+    What all rows share, such as a mean that is taken off, comes from some of them.
+    """
+
+    def __init__(self, kernel: Any, X: np.ndarray, dtype: Any):
+        self.kernel, self.X, self.dtype = kernel, X, dtype
+        self.like = kernel.prepare(X[:: 1 + len(X) // 128].astype(dtype))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, index: Any) -> Any:
+        rows = self.X[index].astype(self.dtype, copy=False)
+        return self.kernel.prepare(rows, like=self.like) if len(rows) else self.like[:0]
+
+
 def lay_out(values: Any, **more: Any) -> Vectors | SparseVectors:
     """Dense or sparse rows with their norms."""
     return SparseVectors.of(values, **more) if sparse.issparse(values) else Vectors.of(values, **more)

@@ -84,9 +84,14 @@ class PairMatrices:
         if self.bytes > 4 * problem.n**2 or not problem.kernel.sliced:
             self.bytes, self.whole = 4 * problem.n**2, matrix_of(problem)
             return
-        classes = [_points(problem, np.arange(begin, end)) for begin, end in pairwise(edges)]
-        runs = _tiles.walk(classes, lambda run: [_matrix(self.kernel, points, 1) for points in run], threads=threads)
-        self.squares = [K for run in runs for K in run]
+
+        def visit(run: list[tuple[int, int]]) -> list[tuple[Any, np.ndarray]]:
+            classes = [_points(problem, np.arange(begin, end)) for begin, end in run]
+            return [(points, _matrix(self.kernel, points, 1)) for points in classes]
+
+        is_coarse(problem)  # known before threads ask for it
+        found = [each for run in _tiles.walk(list(pairwise(edges)), visit, threads=threads) for each in run]
+        classes, self.squares = [points for points, _ in found], [K for _, K in found]
         self.dtype, self.parts = classes[0].dtype, [_tiles.parts(points) for points in classes]
         self.tile = TILE if isinstance(classes[0], Vectors) else _tiles.tile_shape(self.dtype)
         self.free: SimpleQueue[tuple[np.ndarray, int]] = SimpleQueue()  # memory, and the first class of its last pair

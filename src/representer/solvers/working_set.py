@@ -410,7 +410,7 @@ def _checked(problem: BoxProblem, state: _State, rates: _Rates, tol: float) -> _
     error, near = np.zeros(problem.n), np.ones(problem.n, bool)
     few = EXACT_PAIRS if problem.rounding is None else POLISH_UP_TO**2  # their last digits need all of g
     if not state.exact and np.count_nonzero(state.c) * problem.n > few:
-        root = np.sqrt(np.abs(problem.at(problem.kernel.diagonal(problem.exact), np.arange(problem.n))))
+        root = np.sqrt(np.abs(problem.diagonal))
         error = np.hypot(rounding_of(problem) * root * np.linalg.norm(root * state.c), state.drift)
         low, high = rates.low[rates.group], rates.high[rates.group]
         near = (rates.rise <= low + 10.0 * error) | (rates.fall >= high - 10.0 * error)
