@@ -93,9 +93,7 @@ class Vectors(Prepared):
             distances.from_differences(rows, other.raw_columns, weights, tile)
         else:
             others, _ = other._differences()
-            distances.from_products(
-                self.values, other.values, self.squares, other.squares, rows, others, weights, tile
-            )
+            distances.from_products(self.values, other.values, self.squares, other.squares, rows, others, weights, tile)
 
     def absolute_differences(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|_1."""
