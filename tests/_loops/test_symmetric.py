@@ -4,7 +4,7 @@ import pytest
 from representer._loops import symmetric
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 16, 17])
+@pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 50])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_mirror(dtype, n, rng):
     tile, diagonal = rng.normal(size=(n, n)).astype(dtype), rng.normal(size=n).astype(dtype)
@@ -13,17 +13,24 @@ def test_mirror(dtype, n, rng):
     assert np.array_equal(tile, expected)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (16, 16), (17, 15), (33, 1), (15, 34)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_write_both(dtype, shape, rng):
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (8, 8), (16, 16), (17, 15), (33, 1), (15, 34), (41, 57)])
+@pytest.mark.parametrize("dtypes", [(np.float32,) * 2, (np.float64,) * 2, (np.float64, np.float32)], ids=str)
+def test_write_both(dtypes, shape, rng):
     h, w = shape
-    tile = rng.normal(size=shape).astype(dtype)
-    out = np.zeros((h + w + 3, h + w + 3), dtype)
+    tile = rng.normal(size=shape).astype(dtypes[0])
+    out = np.zeros((h + w + 3, h + w + 3), dtypes[1])
     expected = out.copy()
     expected[w + 2 : w + 2 + h, 1 : w + 1] = tile
     expected[1 : w + 1, w + 2 : w + 2 + h] = tile.T
     symmetric.write_both(tile, out, w + 2, 1)
     assert np.array_equal(out, expected)
+
+
+def test_write_both_where_rows_are_not_contiguous(rng):
+    tile, out = np.asfortranarray(rng.normal(size=(8, 9))), np.zeros((20, 40))[:, ::2]
+    symmetric.write_both(tile, out, 9, 0)
+    assert np.array_equal(out[9:17, :9], tile)
+    assert np.array_equal(out[:9, 9:17], tile.T)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

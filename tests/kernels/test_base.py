@@ -395,9 +395,9 @@ def test_block_is_written_where_it_is_wanted(dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 40, 256])
-def test_block_of_one_tile_is_filled_in_place(n, dtype, rng):
-    kernel = RBF(1.5) * Linear()
+@pytest.mark.parametrize("n", [1, 40, 256, 384, 385])
+@pytest.mark.parametrize("kernel", [RBF(1.5), RBF(1.5) * Linear()], ids=str)
+def test_block_of_one_tile_is_filled_in_place(kernel, n, dtype, rng):
     A = kernel.prepare(rng.normal(size=(n, 12)).astype(dtype))
     out = np.full((n, n), np.nan, dtype)
     assert kernel.block(A, out=out) is out

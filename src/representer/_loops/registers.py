@@ -37,6 +37,20 @@ def spread(builder, number):
     return builder.shuffle_vector(first, first, ir.VectorType(lane, vector.count)(None))
 
 
+def transposed(builder, rows):
+    """The columns of a square whose rows are vectors: its corners change places, then the corners of each corner."""
+    n, lane = len(rows), ir.IntType(32)
+    size = n // 2
+    while size:
+        for r in (r for r in range(n) if not r & size):
+            above = ir.VectorType(lane, n)([q - size + n if q & size else q for q in range(n)])
+            below = ir.VectorType(lane, n)([q + n if q & size else q + size for q in range(n)])
+            pair = rows[r], rows[r + size]
+            rows[r], rows[r + size] = (builder.shuffle_vector(*pair, which) for which in (above, below))
+        size //= 2
+    return rows
+
+
 def add_product(builder, add, sums, factors, others):
     """sums + factors others, or minus, as ``add`` is the builder's fadd or fsub."""
     products = [builder.fmul(f, x, flags=FUSED) for f, x in zip(factors, others, strict=True)]

@@ -17,7 +17,7 @@ from representer import _tiles
 from representer._loops import symmetric
 from representer.kernels import checks
 from representer.kernels.parameters import Parameters
-from representer.kernels.prepared import Prepared
+from representer.kernels.prepared import Prepared, Vectors
 
 Gradients = dict[str, Any]
 
@@ -153,7 +153,10 @@ class Kernel(Parameters):
         B = A if same else B
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
-        tiles = _tiles.pairs(len(A), len(B), _tiles.tile_shape(A.dtype), same)
+        shape = _tiles.tile_shape(A.dtype)
+        if same and isinstance(A, Vectors) and 2 * len(A) <= 3 * shape[0]:
+            shape = len(A), len(A)  # values above the diagonal are cheaper than another tile
+        tiles = _tiles.pairs(len(A), len(B), shape, same)
         if len(tiles) == 1 and out.dtype == A.dtype and out.flags.c_contiguous:
             with _tiles.one_blas_thread():
                 self.fill_tile(A, B, out, diagonal=same)
@@ -161,7 +164,7 @@ class Kernel(Parameters):
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
 
         def visit(run: list[_tiles.Tile]) -> None:
-            tile_of = _tiles.buffer(A.dtype)
+            tile_of = _tiles.buffer(A.dtype, shape)
             for rows, columns in run:
                 tile = tile_of((rows, columns))
                 self.fill_tile(part_a(rows), part_b(columns), tile, diagonal=same and rows == columns)
