@@ -140,7 +140,7 @@ def test_progress_of_several_classes_counts_pairs(digits, capsys):
 
 
 def test_stop_is_heard_once():
-    X, y = make_classification(300, 4, flip_y=0.3, random_state=0)
+    X, y = make_classification(800, 4, flip_y=0.3, random_state=0)
     t = np.where(y == 1, 1.0, -1.0)
     problem = BoxProblem(RBF(1.0), X, t, np.minimum(9.0 * t, 0.0), np.maximum(9.0 * t, 0.0))
     asked = []

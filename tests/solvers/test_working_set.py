@@ -8,13 +8,13 @@ from sklearn.datasets import make_classification
 
 from representer.kernels import RBF, Callable, Linear, Matern, Polynomial
 from representer.problem import BoxProblem
-from representer.solvers import working_set
+from representer.solvers import box, working_set
 
 
-@pytest.fixture(params=[1, working_set.LEAN_FROM], ids=["float32", "float64"], autouse=True)
+@pytest.fixture(params=[1, working_set.FEW_BELOW], ids=["float32", "float64"], autouse=True)
 def matrices(request, monkeypatch):
     """Small problems, too, with the float32 matrices and checks of large ones."""
-    monkeypatch.setattr(working_set, "LEAN_FROM", request.param)
+    monkeypatch.setattr(working_set, "FEW_BELOW", request.param)
     return request.param
 
 
@@ -91,7 +91,6 @@ def small_sets(monkeypatch):
     monkeypatch.setattr(working_set, "FLAT_UP_TO", 100)
     monkeypatch.setattr(working_set, "SET_SIZE", 150)
     monkeypatch.setattr(working_set, "EXACT_PAIRS", 1000)
-    monkeypatch.setattr(working_set, "LEAN_FROM", 32)
     monkeypatch.setattr(working_set, "SHRINK_FROM", 32)
 
 
@@ -142,13 +141,13 @@ def test_who_rests_leaves_on_the_way(monkeypatch):
 
 
 def test_steps_that_float32_cannot_resolve_are_float64(small_sets, monkeypatch):
-    forms, steps = [], working_set.smo.pair_steps
+    forms, steps = [], box.smo.pair_steps
 
     def watched(K, g, *rest):
         forms.append(g.dtype)
         return steps(K, g, *rest)
 
-    monkeypatch.setattr(working_set.smo, "pair_steps", watched)
+    monkeypatch.setattr(box.smo, "pair_steps", watched)
     assert working_set.solve(classification(800)).converged
     assert np.float32 in forms
     forms.clear()
@@ -224,11 +223,6 @@ def test_hopeless_data_stop():
     assert result.steps <= 10**5
     assert np.isfinite(result.primal)
     assert np.isfinite(result.dual)
-
-
-def test_spans_are_runs():
-    groups, columns = np.array([0, 0, 0, 1, 1, 1]), np.array([4, 5, 9, 10, 11, 20])
-    assert working_set.spans(groups, columns).tolist() == [[0, 2, 0, 4], [2, 3, 0, 7], [3, 5, 1, 7], [5, 6, 1, 15]]
 
 
 @pytest.mark.parametrize("offset", [1e5, 1e7])

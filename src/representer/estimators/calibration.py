@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from representer.gram import Gram
 from representer.problem import BoxProblem
-from representer.solvers.working_set import BoxResult
+from representer.solvers.box import BoxResult
 
 
 @dataclass(frozen=True)

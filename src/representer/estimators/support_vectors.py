@@ -20,8 +20,8 @@ from representer.kernels.base import require_definite
 from representer.kernels.prepared import Later
 from representer.problem import BoxProblem, Certificate
 from representer.solvers import working_set
+from representer.solvers.box import BoxResult
 from representer.solvers.choose import Plan, choose_box
-from representer.solvers.working_set import BoxResult
 
 
 class SupportVectorMachine(BaseEstimator):

@@ -23,9 +23,9 @@ from representer.estimators.support_vectors import SupportVectorMachine, check_n
 from representer.kernels import checks
 from representer.kernels.prepared import Later
 from representer.problem import BoxProblem
+from representer.solvers.box import BoxResult
 from representer.solvers.choose import Plan
 from representer.solvers.kernel_values import PairMatrices
-from representer.solvers.working_set import BoxResult
 
 
 class _Classifier(ClassifierMixin, SupportVectorMachine):
@@ -70,27 +70,27 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
     def _problems(
         self, X: Any, codes: np.ndarray, weights: np.ndarray, kernel: Any, plan: Plan
     ) -> tuple[list[BoxProblem], list[np.ndarray], PairMatrices | None]:
-        """A problem for each pair of classes, the rows that it is about, those of the second class last, and matrices.
+        """A problem for each pair of classes, the rows that it is about, and matrices.
 
-        Matrices are those of several classes, if they fit the memory.
+        Matrices are those of several classes, if they fit the memory; rows of the second class are the last ones then.
         """
+        if len(self.classes_) == 2:
+            return [self._problem(X, kernel, codes == 1, weights)], [np.arange(len(codes))], None
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(self.classes_) + 1))
         empty = np.empty(len(order))
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
-        several, matrices = len(self.classes_) > 2, None
-        if several and plan.kernel_evaluations < len(codes) ** 2:  # each pair of points once, as all fit the memory
+        matrices = None
+        if plan.kernel_evaluations < len(codes) ** 2:  # each pair of points once, as all fit the memory
             if isinstance(X, np.ndarray) and X.dtype.kind == "f" and kernel.sliced:
                 whole.fast, whole.exact = Later(kernel, X, np.float32), Later(kernel, X, np.float64)
             matrices = PairMatrices(whole, edges, self.threads or _tiles.default_threads())
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):
             index = order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]]
-            first = codes[index] == a
-            problem = self._problem(X, kernel, first if several else ~first, weights[index])
+            problem = self._problem(X, kernel, codes[index] == a, weights[index])
             problem.rows = index
-            if several:
-                problem.fast, problem.exact, problem.rounding = whole.fast, whole.exact, whole.rounding
+            problem.fast, problem.exact, problem.rounding = whole.fast, whole.exact, whole.rounding
             if matrices is not None:
                 problem.threads = 1
             problems.append(problem)

@@ -1,0 +1,158 @@
+"""Box-constrained duals: what is known of one on the way to its solution, pair steps on it, and what is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from representer import _tiles
+from representer._loops import smo
+from representer.problem import BoxProblem, Progress
+
+AT_ONCE = 50_000
+"""Pair steps between two looks at the clock and the keyboard."""
+PAIR_STEPS = "pair steps"
+Box = tuple[np.ndarray, np.ndarray, np.ndarray, float, np.ndarray]
+"""Diagonal of K, lower and upper bounds, epsilon and spans of a working set."""
+
+
+@dataclass(frozen=True)
+class BoxResult:
+    """The solution of a BoxProblem, and how good it is."""
+
+    coef: np.ndarray
+    gradient: np.ndarray
+    """g = K c - t."""
+    intercepts: np.ndarray
+    """b of each group."""
+    violation: float
+    """Greatest difference of rates within a group, which is what LIBSVM's tolerance means, from float64 values."""
+    primal: float
+    dual: float
+    converged: bool
+    steps: int
+    kernel_evaluations: int
+    bytes: int
+    seconds: float
+    precision: str
+
+
+@dataclass
+class State:
+    """Coefficients c, g = K c - t, the inputs for kernel values, a working set and its matrix, and the work so far."""
+
+    c: np.ndarray
+    g: np.ndarray
+    inputs: Any = None
+    chosen: np.ndarray = field(default_factory=lambda: np.empty(0, int))
+    K: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    buffer: np.ndarray = field(default_factory=lambda: np.empty(0))
+    """Where all matrices are kept, one after the other: fresh pages of memory cost more time than kernel values."""
+    lean: bool = True
+    """Whether steps may keep g in float32."""
+    drift: float = 0.0
+    """The standard error that this gave it."""
+    stopped: bool = False
+    """Whether the progress function said so."""
+    steps: int = 0
+    rounds: int = 0
+    evaluations: int = 0
+    bytes: int = 0
+
+
+@dataclass
+class Rates:
+    """Rates of raising and lowering some coefficients, and the least and the greatest of them in each group."""
+
+    rise: np.ndarray
+    fall: np.ndarray
+    group: np.ndarray
+    free: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, problem: BoxProblem, state: State, index: Any = slice(None)) -> Rates:
+        """Those of all coefficients, or of the ones with this index."""
+        c, g, lower, upper = state.c[index], state.g[index], problem.lower[index], problem.upper[index]
+        rise, fall, group = np.empty_like(g), np.empty_like(g), problem.group_of[index]
+        smo.rates(g, c, lower, upper, problem.epsilon, rise, fall)
+        members = [slice(None)] if problem.groups is None else [group == s for s in range(problem.n_groups)]
+        low, high = [rise[m].min(initial=np.inf) for m in members], [fall[m].max(initial=-np.inf) for m in members]
+        return cls(rise, fall, group, (c > lower) & (c < upper), np.array(low), np.array(high))
+
+    @property
+    def violation(self) -> float:
+        return max(float((self.high - self.low).max()), 0.0)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Between the least and the greatest rate of each group."""
+        ends = self.low + self.high
+        return np.where(np.isfinite(ends), 0.5 * ends, 0.0)  # infinite where all of a group are at one bound
+
+    def aim(self, tol: float) -> float:
+        """The violation to step to: a tenth of the present one when far from the solution, less than tol when near."""
+        return 0.5 * tol if self.violation < 0.5 else max(0.5 * tol, 0.1 * self.violation)
+
+    @property
+    def violations(self) -> np.ndarray:
+        """How much each coefficient violates."""
+        return np.maximum(self.high[self.group] - self.rise, self.fall - self.low[self.group])
+
+    def urgency(self, aim: float, seed: int) -> np.ndarray:
+        """The violation of each coefficient, above all others for the free ones, and 0 for those that rest.
+
+        Those that violate less than the aim would not be stepped on, so they rest, too.
+        """
+        violations = self.violations
+        # equal violations, as all are at first, are broken by chance and not by the order of the data
+        chance = np.random.default_rng(seed).uniform(1.0, 1.001, len(violations))
+        urgency = np.where(violations > aim, violations * chance, 0.0)
+        urgency[self.free] += violations.max()
+        return urgency
+
+
+def take_steps(
+    state: State, g: np.ndarray, c: np.ndarray, box: Box, aim: float, limit: int, progress: Progress | None
+) -> int:
+    """Pair steps that change g and c, some at a time so that they can be watched and interrupted; how many."""
+    steps = 0
+    while not state.stopped:
+        taken, violation = smo.pair_steps(state.K, g, c, *box, aim, min(AT_ONCE, limit - steps))
+        steps += taken
+        require_finite(g)
+        if taken < AT_ONCE:
+            break
+        state.stopped = progress is not None and bool(progress(PAIR_STEPS, float(violation)))
+    return steps
+
+
+def require_finite(values: np.ndarray) -> None:
+    """Raise where kernel values cannot be stepped on, which would never end."""
+    if not np.all(np.isfinite(values)):
+        raise ValueError(
+            "The kernel has values that are not finite, or too large for float32; scale the inputs, or use another one."
+        )
+
+
+def intercepts_of(problem: BoxProblem, rates: Rates) -> np.ndarray:
+    """b of each group: minus the mean rate of the free coefficients, or minus the middle of the extremes."""
+    free = rates.free & (rates.rise == rates.fall)
+    groups = [free & (problem.group_of == s) for s in range(len(rates.low))]
+    low, high = (np.where(np.isfinite(a), a, b) for a, b in ((rates.low, rates.high), (rates.high, rates.low)))
+    middle = np.where(np.isfinite(low), 0.5 * (low + high), 0.0)  # infinite where all are at one bound, or at both
+    return np.array([-rates.rise[mine].mean() if mine.any() else -middle[s] for s, mine in enumerate(groups)])
+
+
+def spans(groups: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Rows (begin, end, group, shift) as `smo` needs them: runs of one group and of consecutive columns, cut short."""
+    shifts = columns - np.arange(len(columns))
+    edges = np.flatnonzero((np.diff(groups) != 0) | (np.diff(shifts) != 0)) + 1
+    rows = []
+    for begin, end in zip([0, *edges], [*edges, len(groups)], strict=True):
+        pieces = _tiles.split(end - begin, smo.SPAN)
+        rows += [(begin + p.start, begin + p.stop, groups[begin], shifts[begin]) for p in pieces]
+    return np.array(rows, np.int64)

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from representer.kernels import RBF
+from representer.problem import BoxProblem
+from representer.solvers import box
+
+
+@pytest.fixture
+def problem(rng):
+    """Two groups, and coefficients at either bound, at the kink and in between."""
+    n = 12
+    groups, width = np.arange(n) % 2, rng.uniform(0.5, 2.0, n)
+    return BoxProblem(RBF(1.0), rng.normal(size=(n, 2)), rng.normal(size=n), -width, width, 0.1, groups=groups)
+
+
+@pytest.fixture
+def state(problem, rng):
+    kinds = rng.permutation(np.arange(problem.n) % 4)
+    c = np.select([kinds == 0, kinds == 1, kinds == 2], [problem.lower, problem.upper, 0.0], 0.5 * problem.upper)
+    return box.State(c, problem.kernel(problem.X) @ c - problem.targets)
+
+
+def test_rates_are_slopes_of_the_objective(problem, state):
+    K = problem.kernel(problem.X)
+
+    def value(c):
+        return 0.5 * c @ K @ c - problem.targets @ c + problem.epsilon * np.abs(c).sum()
+
+    rates, step = box.Rates.of(problem, state), 1e-7
+    for i, c in enumerate(state.c):
+        e = step * np.eye(problem.n)[i]
+        up, down = (value(state.c + e) - value(state.c)) / step, (value(state.c) - value(state.c - e)) / step
+        assert rates.rise[i] == (np.inf if c == problem.upper[i] else pytest.approx(up, abs=1e-5))
+        assert rates.fall[i] == (-np.inf if c == problem.lower[i] else pytest.approx(down, abs=1e-5))
+    for s in (0, 1):
+        mine = problem.groups == s
+        assert (rates.low[s], rates.high[s]) == (rates.rise[mine].min(), rates.fall[mine].max())
+    assert rates.violation == (rates.high - rates.low).max()
+    assert rates.violations.max() == rates.violation
+
+
+def test_steps_reach_the_aim_and_keep_the_sums(problem, state):
+    K, order = problem.kernel(problem.X), np.argsort(problem.groups, kind="stable")
+    c, g, sums = state.c[order], state.g[order], [state.c[problem.groups == s].sum() for s in (0, 1)]
+    K = K[order][:, order]
+    pieces = box.spans(problem.groups[order], np.arange(problem.n))
+    bounds = K.diagonal().copy(), problem.lower[order], problem.upper[order], problem.epsilon, pieces
+    state.K = K
+    assert box.take_steps(state, g, c, bounds, 1e-6, 1000, None) > 0
+    state.c[order], state.g[order] = c, g
+    assert box.Rates.of(problem, state).violation <= 1e-6
+    assert [state.c[problem.groups == s].sum() for s in (0, 1)] == pytest.approx(sums)
+    np.testing.assert_allclose(state.g, problem.kernel(problem.X) @ state.c - problem.targets, atol=1e-12)
+
+
+def test_intercepts_are_rates_of_free_coefficients_or_between_the_extremes(problem, state):
+    rates = box.Rates.of(problem, state)
+    free = rates.free & (state.c != 0.0)
+    first = box.intercepts_of(problem, rates)
+    assert first[0] == pytest.approx(-rates.rise[free & (problem.groups == 0)].mean())
+    state.c = np.where(problem.groups == 1, problem.upper, problem.lower)
+    ends = box.Rates.of(problem, state)
+    assert box.intercepts_of(problem, ends) == pytest.approx([-ends.low[0], -ends.high[1]])
+
+
+def test_spans_are_runs():
+    groups, columns = np.array([0, 0, 0, 1, 1, 1]), np.array([4, 5, 9, 10, 11, 20])
+    assert box.spans(groups, columns).tolist() == [[0, 2, 0, 4], [2, 3, 0, 7], [3, 5, 1, 7], [5, 6, 1, 15]]
+
+
+def test_values_that_are_not_finite_are_told():
+    with pytest.raises(ValueError, match="scale the inputs"):
+        box.require_finite(np.array([1.0, np.inf]))
