@@ -293,7 +293,8 @@ def _step(
     box = diagonal, problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
     centre = middle[groups]
     size = np.partition(np.abs(g - centre), len(g) // 2)[len(g) // 2]  # the median takes four times as long
-    if state.lean and aim > LEAN * size and state.steps < 100 * problem.n:  # more steps hint at what float32 cannot resolve
+    # many steps hint at what float32 cannot resolve
+    if state.lean and aim > LEAN * size and state.steps < 100 * problem.n:
         lean = (g - centre).astype(np.float32)
         state.steps += take_steps(state, lean, c, box, aim, most, progress)
         # a rounding is uniform within half a unit of the last place
