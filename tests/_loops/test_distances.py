@@ -69,3 +69,14 @@ def test_opposite_points(loop):
 def test_zero_rows(dtype):
     A = np.zeros((2, 11), dtype)
     assert np.array_equal(measured(distances.from_products, A, A), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (4, 17)])
+def test_shift_and_scale(dtype, shape, rng):
+    raw = (10.0 + rng.normal(size=shape)).astype(dtype)
+    shift, scale = raw.mean(axis=0), rng.uniform(0.5, 2.0, shape[1]).astype(dtype)
+    values, squares = np.full(shape, np.nan, dtype), np.full(shape[0], np.nan, dtype)
+    distances.shift_and_scale(raw, shift, scale, values, squares)
+    np.testing.assert_allclose(values, (raw - shift) / scale, rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(squares, (values.astype(float) ** 2).sum(axis=1), rtol=20 * np.finfo(dtype).eps)

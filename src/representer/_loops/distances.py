@@ -5,6 +5,19 @@ import numpy as np
 from representer._loops.jit import loop, summing_loop
 
 
+@summing_loop
+def shift_and_scale(raw, shift, scale, values, squares):
+    """values_if <- (raw_if - shift_f) / scale_f and squares_i <- sum_f values_if^2."""
+    for i in range(values.shape[0]):
+        source, target = raw[i], values[i]
+        total = values.dtype.type(0.0)
+        for f in range(target.size):
+            v = (source[f] - shift[f]) / scale[f]
+            target[f] = v
+            total += v * v
+        squares[i] = total
+
+
 @loop
 def from_differences(A, columns, weights, tile):
     """tile_ij <- sum_f weights_f (A_if - columns_fj)^2: exact to rounding however close the points are.

@@ -14,7 +14,7 @@ from scipy import sparse, special
 from sklearn.base import clone
 
 from representer import _tiles
-from representer._loops import blocks, radial
+from representer._loops import blocks, distances, radial
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients
 from representer.kernels.prepared import FEW_COLUMNS, SparseVectors, Vectors, lay_out, scale_columns
@@ -134,9 +134,10 @@ def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
         inverse = np.broadcast_to(scale**-2.0, X.shape[1]).astype(X.dtype)
     if not np.all(np.isfinite(inverse)):
         raise ValueError(f"length_scale is {scale!r}, too small for {X.dtype}; use a larger one, or float64 inputs.")
-    values = raw - shift
-    values /= scale.astype(X.dtype)
-    return Vectors.of(values, raw=raw, shift=shift, inverse=inverse)
+    values, squares = np.empty_like(raw), np.empty(len(raw), X.dtype)
+    scale = np.full(X.shape[1], scale, X.dtype)
+    distances.shift_and_scale(raw, np.asarray(shift, X.dtype), scale, values, squares)
+    return Vectors(values, squares, raw=raw, shift=shift, inverse=inverse)
 
 
 class RBF(Stationary):
