@@ -44,16 +44,13 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         plain = np.ones(len(codes)) if weights is None else weights
         own = plain
         if (given := getattr(self, "class_weight", None)) is not None:
-            own = (
-                own
-                * compute_class_weight(given, classes=self.classes_, y=self.classes_[codes], sample_weight=weights)[
-                    codes
-                ]
-            )
-        missing = [c for s, c in enumerate(self.classes_.tolist()) if not np.any(own[codes == s] > 0)]
-        if missing:
+            y = self.classes_[codes]
+            own = own * compute_class_weight(given, classes=self.classes_, y=y, sample_weight=weights)[codes]
+        totals = np.bincount(codes, own, minlength=len(self.classes_))
+        if not np.all(totals > 0):
+            missing = self.classes_.tolist()[int(np.argmin(totals))]
             raise ValueError(
-                f"All samples of class {missing[0]!r} have weight zero; remove them, or give some a positive weight."
+                f"All samples of class {missing!r} have weight zero; remove them, or give some a positive weight."
             )
         problems, rows, matrices = self._problems(X, codes, own, kernel, plan)
         results = self._solve_all(problems, matrices)

@@ -124,7 +124,7 @@ def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Pr
     points = state.inputs if in_order else problem.at(state.inputs, state.chosen)
     K = state.K = problem.kernel.block(points, threads=problem.threads, out=np.empty((n, n)))
     state.evaluations, state.bytes = n * (n + 1) // 2, FEW_BYTES * n * n
-    rates = _exact(problem, state, state.chosen)
+    rates = _exact(problem, state, state.chosen) if np.any(state.c) else Rates.of(problem, state)
     state.K = K.astype(np.float32)
     for _ in range(CHECKS):
         taken = _step(problem, state, rates.middle, 0.5 * tol, limit - state.steps, progress)
@@ -309,7 +309,7 @@ def _step(
 def _add(
     problem: BoxProblem, state: State, inputs: Any, index: np.ndarray, change: np.ndarray, rows: np.ndarray
 ) -> None:
-    """g[rows] <- g[rows] + K[rows, index] change, in the precision of the inputs; half the work if both are the same."""
+    """g[rows] <- g[rows] + K[rows, index] change, in the precision of the inputs."""
     if len(index) and len(rows):
         columns = None if rows is index else problem.at(inputs, index)
         K = Gram.of(problem.kernel, problem.at(inputs, rows), columns, threads=problem.threads)
