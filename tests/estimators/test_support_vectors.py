@@ -63,8 +63,8 @@ def test_clear_errors(estimator, message):
 
 
 def test_plan_tells_the_memory(digits):
-    assert SVC().plan(*digits).bytes == 4 * 600**2
-    assert SVC(probability=True).plan(*digits).bytes == (4 + 8) * 600**2  # and a matrix of free support vectors
+    assert SVC().plan(*digits).bytes == (8 + 12) * 600**2
+    assert SVC(probability=True).plan(*digits).bytes == (8 + 12 + 8) * 600**2  # and a matrix of free support vectors
     assert SVC().plan(np.zeros((10**5, 2)), np.arange(10**5) % 2).bytes == 4 * 16384**2
     assert "pair steps" in str(SVR().plan(digits[0]))
 
@@ -131,7 +131,9 @@ def test_all_of_a_class_at_their_bound():
 
 def test_certificate_of_several_classes_counts_the_shared_matrix(digits):
     certificate = SVC().fit(*digits).certificate_
-    assert certificate.kernel_evaluations > 600 * 601 // 2
+    assert certificate.kernel_evaluations == 600 * 601 // 2
+    pair = np.sort(np.bincount(digits[1]))[-2:].sum()
+    assert certificate.bytes == 8 * 600**2 + 12 * pair**2
 
 
 def test_progress_of_several_classes_counts_pairs(digits, capsys):

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import SVC, SVR, NuSVC, OneClassSVM
+from representer.estimators import svm
 from representer.kernels import RBF, Callable, Linear, Normalized, Precomputed, Spectrum, Subset
 
 GAMMA = 0.05
@@ -46,9 +47,16 @@ def test_two_classes_as_libsvm(digits, C, dtype):
     assert ours.decision_function(X).dtype == dtype
 
 
+@pytest.fixture(params=[0, 3000], ids=["float32", "float64"])
+def shared(request, monkeypatch):
+    """Small classes, too, with the float32 matrices of large ones."""
+    monkeypatch.setattr(svm, "FEW_SHARED", request.param)
+
+
+@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize(("ours", "theirs"), [(SVC(C=10.0), libsvm.SVC(C=10.0)), (NuSVC(nu=0.2), libsvm.NuSVC(nu=0.2))])
 def test_ten_classes_as_libsvm(digits, ours, theirs):
-    X, y = digits
+    (X, y), ours, theirs = digits, clone(ours), clone(theirs)
     ours.set_params(kernel=KERNEL, tol=1e-6, decision_function_shape="ovo").fit(X, y)
     theirs.set_params(gamma=GAMMA, tol=1e-6, decision_function_shape="ovo").fit(X, y)
     assert ours.decision_function(X) == pytest.approx(theirs.decision_function(X), abs=2e-5)
@@ -65,6 +73,7 @@ def test_ten_classes_as_libsvm(digits, ours, theirs):
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
+@pytest.mark.usefixtures("shared")
 def test_class_weights_as_libsvm(digits):
     X, y = digits
     for weight in ("balanced", {True: 5.0, False: 0.5}):
@@ -131,6 +140,7 @@ def test_sets():
     assert SVC(kernel=Subset(), C=100).fit(sets, [0, 0, 0, 1, 1, 1]).score([{1, 3}, {7, 8, 9}], [0, 1]) == 1.0
 
 
+@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("labels", [2, 10])
 def test_precomputed(digits, labels):
     X, y = digits[0][:200], digits[1][:200] % labels
@@ -164,6 +174,7 @@ def test_probabilities_are_calibrated():
     assert np.array_equal(model.predict_log_proba(X[:5]), np.log(model.predict_proba(X[:5])))
 
 
+@pytest.mark.usefixtures("shared")
 def test_probabilities_of_several_classes(digits):
     X, y = digits
     model = SVC(C=10.0, kernel=KERNEL, probability=True).fit(X[:400], y[:400])
@@ -257,8 +268,9 @@ def test_probability_switched_on_too_late():
         SVC().fit(X, y).set_params(probability=True).predict_proba(X)
 
 
-def test_error_in_a_kernel_ends_the_fit_of_all_pairs(rng):
+def test_error_in_a_kernel_ends_the_fit_of_all_pairs(rng, monkeypatch):
     """None of the threads waits for memory that another does not give back."""
+    monkeypatch.setattr(svm, "FEW_SHARED", 0)
     calls = []
 
     def failing(X, Y):
@@ -273,6 +285,7 @@ def test_error_in_a_kernel_ends_the_fit_of_all_pairs(rng):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer")
+@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_fits_can_be_interrupted(n_classes, rng):
     """A tolerance out of reach, and minutes of steps that end as soon as somebody asks for it."""
@@ -292,8 +305,9 @@ def test_fits_can_be_interrupted(n_classes, rng):
         signal.signal(signal.SIGALRM, before)
 
 
-def test_several_classes_need_little_memory_beside_their_matrices(rng):
+def test_several_classes_need_little_memory_beside_their_matrices(rng, monkeypatch):
     """Rows of float64 are prepared only where a check asks for them, and rows of float32 once."""
+    monkeypatch.setattr(svm, "FEW_SHARED", 0)
     y = np.arange(2000) % 10
     X = rng.normal(size=(10, 800))[y] + 0.1 * rng.normal(size=(2000, 800))
     model = SVC(kernel=RBF(30.0)).fit(X, y)

@@ -172,7 +172,7 @@ def test_form_of_the_matrix():
     assert matrix_form(1001, memory) == "operator"
 
 
-@pytest.mark.parametrize(("n", "n_classes", "number"), [(699, 2, 12), (700, 2, 4), (699, 3, 4), (6000, 2, 4)])
+@pytest.mark.parametrize(("n", "n_classes", "number"), [(699, 2, 12), (700, 2, 4), (699, 3, 20), (6000, 3, 4)])
 def test_bytes_of_a_whole_matrix(n, n_classes, number):
     assert choose_box(n, memory=10**9, n_classes=n_classes).bytes == number * n * n
     assert choose_box(n, memory=4 * n * n, n_classes=n_classes).bytes == 4 * n * n

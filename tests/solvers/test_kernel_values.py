@@ -56,6 +56,19 @@ def test_matrices_of_pairs(sizes, exact, rng):
             assert problem.columns is None
 
 
+def test_matrices_of_small_pairs_are_float64(rng):
+    X, edges = rng.normal(size=(30, 3)), np.array([0, 8, 13, 30])
+    order = rng.permutation(30)
+    matrices = PairMatrices(problem_of(RBF(2.0), X, order), edges, 2, few=True)
+    for a, b in combinations(range(3), 2):
+        index = order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]]
+        problem = problem_of(RBF(2.0), X, index)
+        with matrices.lent_to(problem, a, b):
+            np.testing.assert_allclose(problem.matrix, RBF(2.0)(X[index]), rtol=1e-14)
+        assert problem.matrix is None
+    assert matrices.bytes == 8 * 30**2 + 12 * 25**2
+
+
 def test_ten_classes_take_a_fifth_of_the_whole_matrix(rng):
     matrices = PairMatrices(problem_of(RBF(1.0), rng.normal(size=(200, 2))), np.arange(0, 201, 20), 2)
     assert matrices.bytes == 4 * (10 * 20**2 + 2 * 40**2)

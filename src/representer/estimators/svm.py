@@ -23,9 +23,10 @@ from representer.estimators.support_vectors import SupportVectorMachine, check_n
 from representer.kernels import checks
 from representer.kernels.prepared import Later
 from representer.problem import BoxProblem
-from representer.solvers.box import BoxResult
+from representer.solvers.box import FEW_BELOW, FEW_BYTES, FEW_SHARED, BoxResult
 from representer.solvers.choose import Plan
 from representer.solvers.kernel_values import PairMatrices
+from representer.solvers.working_set import SET_SIZE
 
 
 class _Classifier(ClassifierMixin, SupportVectorMachine):
@@ -57,7 +58,8 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         if matrices is not None:
             n, first = len(codes), results[0]
             results[0] = replace(first, kernel_evaluations=first.kernel_evaluations + n * (n + 1) // 2)
-            plan = replace(plan, bytes=plan.bytes - 4 * n**2 + matrices.bytes)
+            more = 8 * min(n, SET_SIZE) ** 2 if self.probability else 0
+            plan = replace(plan, bytes=min(plan.bytes, matrices.bytes + more))
         self._keep_pairs(problems[0], codes, rows, results, plan)
         self.certificate_ = replace(self.certificate_, seconds=perf_counter() - started)
         if self.probability:
@@ -77,17 +79,21 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         edges = np.searchsorted(codes[order], np.arange(len(self.classes_) + 1))
         empty = np.empty(len(order))
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
-        matrices = None
-        if plan.kernel_evaluations < len(codes) ** 2:  # each pair of points once, as all fit the memory
-            if isinstance(X, np.ndarray) and X.dtype.kind == "f" and kernel.sliced:
+        n, matrices = len(codes), None
+        largest = int(np.sort(np.diff(edges))[-2:].sum())
+        few = largest < FEW_BELOW and n <= FEW_SHARED and 8 * n**2 + FEW_BYTES * largest**2 <= plan.bytes
+        if plan.kernel_evaluations < n**2:  # each pair of points once, as all fit the memory
+            if isinstance(X, np.ndarray) and X.dtype.kind == "f" and kernel.sliced and not few:
                 whole.fast, whole.exact = Later(kernel, X, np.float32), Later(kernel, X, np.float64)
-            matrices = PairMatrices(whole, edges, self.threads or _tiles.default_threads())
+            matrices = PairMatrices(whole, edges, self.threads or _tiles.default_threads(), few)
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):
             index = order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]]
             problem = self._problem(X, kernel, codes[index] == a, weights[index])
             problem.rows = index
-            problem.fast, problem.exact, problem.rounding = whole.fast, whole.exact, whole.rounding
+            problem.exact, problem.rounding = whole.exact, whole.rounding
+            if not few:
+                problem.fast = whole.fast
             if matrices is not None:
                 problem.threads = 1
             problems.append(problem)
@@ -111,7 +117,8 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             Progress(self.verbose, self.tol) as progress,
         ):
             try:
-                for result in pool.map(solve, problems, pairs):
+                # most of the time of small ones is the interpreter's, which one thread has at a time
+                for result in (map if matrices.few else pool.map)(solve, problems, pairs):
                     results.append(result)
                     progress.count("pairs of classes", len(results), len(problems))
             finally:  # after an error, or an interruption, other pairs do not go on

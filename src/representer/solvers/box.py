@@ -11,6 +11,12 @@ from representer import _tiles
 from representer._loops import smo
 from representer.problem import BoxProblem, Progress
 
+FEW_BELOW = 700
+"""Coefficients below which all have a float64 matrix, too: the check of a float32 one would take longer."""
+FEW_BYTES = 12
+"""Bytes of each value of these two matrices."""
+FEW_SHARED = 3000
+"""Points of several classes up to which small pairs of them share a float64 matrix."""
 AT_ONCE = 50_000
 """Pair steps between two looks at the clock and the keyboard."""
 PAIR_STEPS = "pair steps"

@@ -9,7 +9,8 @@ import numpy as np
 from representer._loops.products import NARROW
 from representer._loops.registers import BYTES, VECTORS
 from representer.losses.base import Loss
-from representer.solvers.working_set import FEW_BELOW, FEW_BYTES, FLAT_UP_TO, MAX_SIZE, SET_SIZE
+from representer.solvers.box import FEW_BELOW, FEW_BYTES, FEW_SHARED
+from representer.solvers.working_set import FLAT_UP_TO, MAX_SIZE, SET_SIZE
 
 DIRECT_UP_TO = 6000
 """Rows up to which a Cholesky factorisation is faster than conjugate gradients; measured by benchmarks/ridge."""
@@ -115,7 +116,9 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = F
     ====================================  ====================================  =================================
     whole, or of each pair of classes     n <= 6,000, or several classes and    n^2 floats at most; a fifth for ten
                                           it takes less than a quarter of it    equal classes on two threads; also in
-                                                                                doubles for two if n < 700
+                                                                                doubles for two if n < 700,
+                                                                                and for several of such pairs
+                                                                                if n <= 3,000
     of a working set                      otherwise                             8,192^2 floats, up to 16,384^2 if
                                                                                 more coefficients are free
     ====================================  ====================================  =================================
@@ -125,8 +128,10 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = F
     whole = n <= FLAT_UP_TO or (n_classes > 2 and stores_matrix(n, memory))
     some = min(n, SET_SIZE)
     least = 4 * (n if whole else some) ** 2 + (8 * some**2 if probability else 0)
-    number = FEW_BYTES if n < FEW_BELOW and n_classes == 2 else 4
-    most = number * (n if whole else min(n, MAX_SIZE)) ** 2 + (8 * some**2 if probability else 0)
+    most = 4 * (n if whole else min(n, MAX_SIZE)) ** 2
+    if n < FEW_BELOW or (n_classes > 2 and n <= FEW_SHARED):
+        most = FEW_BYTES * min(n, FEW_BELOW) ** 2 + (8 * n**2 if n_classes > 2 else 0)
+    most += 8 * some**2 if probability else 0
     why = "all kernel values fit the memory" if whole else "n is large, so only a working set's matrix is kept"
     if least > memory:
         raise MemoryError(

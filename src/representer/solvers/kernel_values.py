@@ -15,6 +15,7 @@ from representer._loops import symmetric
 from representer.kernels.base import Kernel
 from representer.kernels.prepared import Vectors
 from representer.problem import BoxProblem
+from representer.solvers.box import FEW_BYTES
 
 COARSE = 3e-6
 """Relative error of float32 kernel values above which even steps need float64 inputs."""
@@ -63,7 +64,7 @@ class PairMatrices:
     Values within a class are kept, as all pairs with that class need them. Values between two classes are computed for
     their pair alone, in memory that pairs take in turns: ten equal classes on two threads need a fifth of the whole
     matrix. It is the whole one that is kept where that is smaller, for three classes, or one that outweighs all others,
-    and for kernels whose inputs cannot be taken apart.
+    and for kernels whose inputs cannot be taken apart; and in float64 where each pair has few points.
 
     Parameters
     ----------
@@ -73,13 +74,20 @@ class PairMatrices:
         Where classes begin and end.
     threads : int
         Pairs that are solved at the same time.
+    few : bool
+        Whether each pair has so few points that a float64 matrix saves time.
     """
 
-    def __init__(self, problem: BoxProblem, edges: np.ndarray, threads: int):
-        self.kernel, self.edges, sizes = problem.kernel, edges, np.diff(edges)
+    def __init__(self, problem: BoxProblem, edges: np.ndarray, threads: int, few: bool = False):
+        self.few, self.kernel, self.edges, sizes = few, problem.kernel, edges, np.diff(edges)
         largest, threads = int(np.sort(sizes)[-2:].sum()), min(threads, len(sizes) * (len(sizes) - 1) // 2)
         self.bytes = 4 * int((sizes**2).sum() + threads * largest**2)
         self.whole = None
+        if few:
+            points, K = problem.at(problem.exact, np.arange(problem.n)), np.empty((problem.n, problem.n))
+            self.whole = problem.kernel.block(points, threads=problem.threads, out=K)
+            self.bytes = K.nbytes + FEW_BYTES * largest**2
+            return
         # inputs are kept by classes, which for a precomputed matrix would be a copy of it
         if self.bytes > 4 * problem.n**2 or not problem.kernel.sliced:
             self.bytes, self.whole = 4 * problem.n**2, matrix_of(problem)
@@ -107,6 +115,9 @@ class PairMatrices:
             if self.whole is None:
                 self._fill(memory, a, b, last)
                 held = a
+            elif self.few:
+                classes = [slice(self.edges[s], self.edges[s + 1]) for s in (a, b)]
+                problem.matrix = np.block([[self.whole[i, j] for j in classes] for i in classes])
             else:
                 problem.columns = np.r_[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
             yield

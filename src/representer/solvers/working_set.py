@@ -13,6 +13,8 @@ from representer._loops import symmetric
 from representer.gram import Gram
 from representer.problem import BoxProblem, Progress
 from representer.solvers.box import (
+    FEW_BELOW,
+    FEW_BYTES,
     PAIR_STEPS,
     BoxResult,
     Rates,
@@ -42,10 +44,6 @@ EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may take rather than measure the size of roundings."""
 VALUE = 3e-7
 """Relative standard error of the objective up to which roundings of g do not matter for it."""
-FEW_BELOW = 700
-"""Coefficients below which all have a float64 matrix, too: the check of a float32 one would take longer."""
-FEW_BYTES = 12
-"""Bytes of each value of these two matrices."""
 LEAN = 1e-4
 """Where steps lead to, relative to the rates, below which they need g in float64."""
 CHECKS = 8
@@ -91,7 +89,7 @@ def solve(
     c = np.zeros(n) if start is None else start.astype(np.float64)
     state = State(c, -problem.targets.astype(np.float64))
     few = n < min(FEW_BELOW, FLAT_UP_TO) and (memory is None or FEW_BYTES * n * n <= memory)
-    if few and problem.matrix is None:
+    if few and (problem.matrix is None or problem.matrix.dtype == np.float64):
         rates = _few(problem, state, tol, limit, progress)
     else:
         rates = _rounds(problem, state, tol, limit, memory, progress)
@@ -121,9 +119,13 @@ def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Pr
     n, state.inputs = problem.n, problem.exact
     state.chosen = np.arange(n) if problem.groups is None else np.argsort(problem.groups, kind="stable")
     in_order = problem.groups is None and problem.rows is None
-    points = state.inputs if in_order else problem.at(state.inputs, state.chosen)
-    K = state.K = problem.kernel.block(points, threads=problem.threads, out=np.empty((n, n)))
-    state.evaluations, state.bytes = n * (n + 1) // 2, FEW_BYTES * n * n
+    if problem.matrix is None:
+        points = state.inputs if in_order else problem.at(state.inputs, state.chosen)
+        K = problem.kernel.block(points, threads=problem.threads, out=np.empty((n, n)))
+        state.evaluations = n * (n + 1) // 2
+    else:
+        K = problem.matrix if problem.groups is None else problem.matrix[np.ix_(state.chosen, state.chosen)]
+    state.K, state.bytes = K, FEW_BYTES * n * n
     rates = _exact(problem, state, state.chosen) if np.any(state.c) else Rates.of(problem, state)
     state.K = K.astype(np.float32)
     for _ in range(CHECKS):
@@ -362,6 +364,12 @@ def _exact(problem: BoxProblem, state: State, index: np.ndarray) -> Rates:
 
 def _polish(problem: BoxProblem, state: State, rates: Rates, limit: int) -> None:
     """The last digits of small problems, once it is known which coefficients are free, or some more steps tell it."""
+    if state.K.dtype == np.float64:
+        places = np.argsort(state.chosen)
+        K = state.K[np.ix_(places, places)]
+    else:
+        K = problem.kernel.block(problem.at(problem.exact, np.arange(problem.n))).astype(np.float64)
+        state.evaluations += K.size
     for tol in (np.inf, 1e-5, 1e-7, 1e-9):
         if rates.violation > tol:
             _choose(problem, state, rates, tol)
@@ -370,7 +378,7 @@ def _polish(problem: BoxProblem, state: State, rates: Rates, limit: int) -> None
             rates = Rates.of(problem, state)
         trial = State(state.c.copy(), state.g.copy())
         for _ in range(problem.n):
-            if _newton_step(problem, trial):
+            if _newton_step(problem, trial, K):
                 break
         polished = Rates.of(problem, trial)
         if polished.violation < rates.violation:
@@ -378,7 +386,7 @@ def _polish(problem: BoxProblem, state: State, rates: Rates, limit: int) -> None
             break
 
 
-def _newton_step(problem: BoxProblem, state: State) -> bool:
+def _newton_step(problem: BoxProblem, state: State, K: np.ndarray) -> bool:
     """Solve for the free coefficients F, as far as the next bound or kink allows; whether it was the whole way.
 
     Their changes d solve K_FF d + b = -rate_F with sum d = 0 over each group.
@@ -388,8 +396,7 @@ def _newton_step(problem: BoxProblem, state: State) -> bool:
     if not len(free):
         return True
     groups = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
-    K = problem.kernel.block(problem.at(problem.exact, free)).astype(np.float64)
-    system = np.block([[K, groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
+    system = np.block([[K[np.ix_(free, free)], groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
     change = linalg.lstsq(system, np.append(-rates.rise[free], np.zeros(groups.shape[1])))[0][: len(free)]
     c = state.c[free]
     bound = np.where(change > 0.0, problem.upper[free], problem.lower[free])
@@ -401,7 +408,7 @@ def _newton_step(problem: BoxProblem, state: State) -> bool:
     if step < 1.0:
         moved[first] = bound[first]
     state.c[free] = moved
-    _add(problem, state, problem.exact, free, moved - c, np.arange(problem.n))
+    state.g += K[:, free] @ (moved - c)
     return step == 1.0
 
 
