@@ -69,10 +69,11 @@ def from_products(A, B, a, b, raw_a, raw_b, weights, tile):
             row[j] = s
             n_close += one if s < closest * size else zero
         if n_close > zero:
-            x = raw_a[i]
-            for j in range(row.size):
-                if n_close == zero:  # beside itself a point often has no other this near
+            x, start = raw_a[i], i % row.size  # a point meets itself on the diagonal, and often no other this near
+            for step in range(row.size):
+                if n_close == zero:
                     break
+                j = start + step if start + step < row.size else start + step - row.size
                 if row[j] < closest * (a_i + b[j]):
                     y = raw_b[j]
                     s = zero
