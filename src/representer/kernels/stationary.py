@@ -58,7 +58,7 @@ class Stationary(OfOneNumber):
         self.phi(tile)
 
     def fill_run(self, A: Any, B: Any, run: list[_tiles.Tile], same: bool, out: np.ndarray) -> bool:
-        mro, names = type(self).__mro__, ("compiled", "phi", "fill", "diagonal")
+        mro, names = type(self).__mro__, ("compiled", "phi", "fill", "fill_tile", "diagonal")
         depths = [next(depth for depth, each in enumerate(mro) if name in vars(each)) for name in names]
         own = depths[0] == min(depths)  # no class derived from the one that says ``compiled`` has another phi
         plain = isinstance(A, Vectors) and A.values.shape[1] > FEW_COLUMNS
