@@ -9,8 +9,15 @@ from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, Stratifie
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import SVC, SVCPath
+from representer.estimators import svm_path
 from representer.kernels import RBF, Kernel, Laplacian, Matern, Normalized, Periodic, RationalQuadratic, Spectrum
 from representer.solvers import working_set
+
+
+@pytest.fixture(params=[0, 3000], ids=["float32", "float64"])
+def matrices(request, monkeypatch):
+    """Few samples, too, with the float32 matrices of many."""
+    monkeypatch.setattr(svm_path, "FEW_SHARED", request.param)
 
 
 @parametrize_with_checks([SVCPath(cv=3)])
@@ -18,6 +25,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.usefixtures("matrices")
 @pytest.mark.parametrize("classes", [2, 4])
 def test_scores_of_a_grid_search(classes):
     X, y = make_classification(
@@ -34,6 +42,7 @@ def test_scores_of_a_grid_search(classes):
     assert path.decision_function(X) == pytest.approx(grid.decision_function(X))
 
 
+@pytest.mark.usefixtures("matrices")
 def test_strings():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("ab" if i % 2 else "abc"), 12)) for i in range(60)]
@@ -62,6 +71,7 @@ def test_clear_errors(path, message):
         path.fit(X, y)
 
 
+@pytest.mark.usefixtures("matrices")
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_distances_are_shared(make, monkeypatch):
     """Scores are those of one kernel at a time; kernels of another distance are not mistaken for others."""
@@ -91,6 +101,7 @@ def test_distances_are_not_kept_beyond_the_memory():
     assert np.array_equal(path.fit(X, y).scores_, path.set_params(memory=50_000).fit(X, y).scores_)
 
 
+@pytest.mark.usefixtures("matrices")
 def test_units_do_not_matter():
     X, y = make_classification(100, 4, flip_y=0.2, random_state=0)
     scores = [

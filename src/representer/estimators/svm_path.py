@@ -24,6 +24,7 @@ from representer.kernels.base import Kernel, require_definite
 from representer.kernels.stationary import SquaredDistance, Stationary
 from representer.problem import BoxProblem
 from representer.solvers import kernel_values, working_set
+from representer.solvers.box import FEW_BELOW, FEW_BYTES, FEW_SHARED
 
 Distances = tuple[np.ndarray, float]
 """Squared distances of all pairs, and the length that is their unit."""
@@ -113,9 +114,10 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         folds = self._folds(codes)
         order = np.lexsort((folds, codes))
         fitted = [kernel.fitted_to(X) for kernel in kernels]
-        distances, self._stopped = self._distances(fitted, X, order), set[str]()
+        number = self._number(codes)
+        distances, self._stopped = self._distances(fitted, X, order, number), set[str]()
         self.scores_ = np.stack(
-            [self._scores(self._whole(k, X, order), distances, codes[order], folds[order]) for k in fitted]
+            [self._scores(self._whole(k, X, order), distances, codes[order], folds[order], number) for k in fitted]
         )
         if self._stopped:
             warnings.warn(
@@ -171,19 +173,25 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         empty = np.empty(len(order))
         return BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
 
-    def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray) -> Distances | None:
+    def _number(self, codes: np.ndarray) -> Any:
+        """The type of kernel values: float64 if each pair of classes has few samples, and there is memory for it."""
+        n, largest = len(codes), int(np.sort(np.bincount(codes))[-2:].sum())
+        few = largest < FEW_BELOW and n <= FEW_SHARED and 16 * n**2 + FEW_BYTES * largest**2 <= self._budget
+        return np.float64 if few else np.float32
+
+    def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray, number: Any) -> Distances | None:
         """Distances of all pairs, if several kernels depend on nothing else and there is memory for them."""
         if sum(map(_isotropic, kernels)) < 2 or 8 * len(order) ** 2 > self._budget:
             return None
         logs = [np.log(kernel.length_scale) for kernel in kernels if _isotropic(kernel)]
         unit = float(np.exp(np.mean(logs)))  # in which float32 does not overflow
-        return kernel_values.matrix_of(self._whole(SquaredDistance(unit), X, order)), unit
+        return kernel_values.matrix_of(self._whole(SquaredDistance(unit), X, order), number), unit
 
-    def _matrix(self, problem: BoxProblem, distances: Distances | None) -> np.ndarray:
-        """The float32 kernel matrix of all samples, from shared distances where they decide."""
+    def _matrix(self, problem: BoxProblem, distances: Distances | None, number: Any) -> np.ndarray:
+        """The kernel matrix of all samples, from shared distances where they decide."""
         kernel: Any = problem.kernel
         if distances is None or not _isotropic(kernel):
-            return kernel_values.matrix_of(problem)
+            return kernel_values.matrix_of(problem, number)
         squares, unit = distances
         K, factor = np.empty_like(squares), (unit / kernel.length_scale) ** 2
 
@@ -196,11 +204,12 @@ class SVCPath(ClassifierMixin, BaseEstimator):
         return K
 
     def _scores(
-        self, whole: BoxProblem, distances: Distances | None, codes: np.ndarray, folds: np.ndarray
+        self, whole: BoxProblem, distances: Distances | None, codes: np.ndarray, folds: np.ndarray, number: Any
     ) -> np.ndarray:
         """Accuracies of one kernel: shape (n_C, n_folds)."""
-        K = self._matrix(whole, distances)
-        kernel_values.rounding_of(whole)  # measured once for all folds and pairs
+        K, few = self._matrix(whole, distances, number), number == np.float64
+        if not few:
+            kernel_values.rounding_of(whole)  # measured once for all folds and pairs
         pairs = list(combinations(range(len(self.classes_)), 2))
         tasks = [(fold, pair) for fold in range(folds.max() + 1) for pair in pairs]
 
@@ -209,12 +218,17 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             rows = np.flatnonzero(((codes == a) | (codes == b)) & (folds != fold))
             test = np.flatnonzero(folds == fold)
             problem = replace(whole, threads=1, rows=np.asarray(whole.rows)[rows], matrix=K, columns=rows)
-            problem.fast, problem.exact = whole.fast, whole.exact
+            problem.exact = whole.exact
+            if few:
+                problem.matrix, problem.columns = K[np.ix_(rows, rows)], None
+            else:
+                problem.fast = whole.fast
             return self._path(problem, codes[rows] == a, K[np.ix_(test, rows)])
 
         threads = self.threads or _tiles.default_threads()
         with _tiles.one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-            values = dict(zip(tasks, pool.map(along_path, tasks), strict=True))
+            # most of the time of small ones is the interpreter's, which one thread has at a time
+            values = dict(zip(tasks, (map if few else pool.map)(along_path, tasks), strict=True))
         scores = np.empty((len(self.C_), folds.max() + 1))
         for fold in range(folds.max() + 1):
             votes = np.zeros((len(self.C_), np.count_nonzero(folds == fold), len(self.classes_)))

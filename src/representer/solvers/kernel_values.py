@@ -44,9 +44,11 @@ def is_coarse(problem: BoxProblem) -> bool:
     return rounding_of(problem) > COARSE
 
 
-def matrix_of(problem: BoxProblem) -> np.ndarray:
-    """The float32 kernel matrix of all inputs."""
-    return _matrix(problem.kernel, _points(problem, np.arange(problem.n)), problem.threads)
+def matrix_of(problem: BoxProblem, number: Any = np.float32) -> np.ndarray:
+    """The kernel matrix of all inputs, in float32 or float64."""
+    index = np.arange(problem.n)
+    points = problem.at(problem.exact, index) if number == np.float64 else _points(problem, index)
+    return _matrix(problem.kernel, points, problem.threads, number)
 
 
 def _points(problem: BoxProblem, index: np.ndarray) -> Any:
@@ -54,8 +56,8 @@ def _points(problem: BoxProblem, index: np.ndarray) -> Any:
     return problem.at(problem.exact if is_coarse(problem) else problem.fast, index)
 
 
-def _matrix(kernel: Kernel, points: Any, threads: int | None) -> np.ndarray:
-    return kernel.block(points, threads=threads, out=np.empty((len(points), len(points)), np.float32))
+def _matrix(kernel: Kernel, points: Any, threads: int | None, number: Any = np.float32) -> np.ndarray:
+    return kernel.block(points, threads=threads, out=np.empty((len(points), len(points)), number))
 
 
 class PairMatrices:
@@ -84,9 +86,8 @@ class PairMatrices:
         self.bytes = 4 * int((sizes**2).sum() + threads * largest**2)
         self.whole = None
         if few:
-            points, K = problem.at(problem.exact, np.arange(problem.n)), np.empty((problem.n, problem.n))
-            self.whole = problem.kernel.block(points, threads=problem.threads, out=K)
-            self.bytes = K.nbytes + FEW_BYTES * largest**2
+            self.whole = matrix_of(problem, np.float64)
+            self.bytes = self.whole.nbytes + FEW_BYTES * largest**2
             return
         # inputs are kept by classes, which for a precomputed matrix would be a copy of it
         if self.bytes > 4 * problem.n**2 or not problem.kernel.sliced:
