@@ -176,27 +176,3 @@ def test_bad_period(period):
 def test_periodic_refuses_sparse():
     with pytest.raises(TypeError, match=r"sparse.*X.toarray\(\)"):
         Periodic()(sparse.csr_array(rows(4, 3)))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", kernels(12)[:3] + kernels(12)[5:11] + kernels(12)[-2:], ids=lambda k: f"{k!r:.40}")
-def test_blocks_of_many_tiles_are_those_of_single_entries(kernel, dtype, monkeypatch):
-    """Compiled runs of tiles give what tiles give one by one, bit for bit."""
-    A, B = (kernel.prepare(rows(n, 12, seed=n).astype(dtype)) for n in (600, 300))
-    K, L = kernel.block(A), kernel.block(A, B)
-    monkeypatch.setattr(type(kernel), "fill_run", lambda *args: False)
-    assert np.array_equal(kernel.block(A), K)
-    assert np.array_equal(kernel.block(A, B), L)
-
-
-def test_blocks_of_a_subclass_with_its_own_phi():
-    class Halved(RBF):
-        def phi(self, s):
-            super().phi(s)
-            s *= 0.5
-
-        def diagonal(self, A):
-            return np.full(len(A), 0.5, A.dtype)
-
-    X = rows(600, 12)
-    np.testing.assert_allclose(Halved(1.3)(X), 0.5 * RBF(1.3)(X), rtol=1e-12)

@@ -8,22 +8,6 @@ import numpy as np
 from representer._loops.exponential import decay
 from representer._loops.jit import loop
 
-EXPONENTIAL, MATERN12, MATERN32, MATERN52 = range(4)
-"""Names of the functions below."""
-
-
-@loop
-def fill(tile, name, rate):
-    """s <- the function of that name; the rate is that of an exponential."""
-    if name == EXPONENTIAL:
-        exponential(tile, rate)
-    elif name == MATERN12:
-        matern12(tile)
-    elif name == MATERN32:
-        matern32(tile)
-    else:
-        matern52(tile)
-
 
 @loop
 def exponential(tile, rate):

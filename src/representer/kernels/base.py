@@ -164,8 +164,6 @@ class Kernel(Parameters):
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
 
         def visit(run: list[_tiles.Tile]) -> None:
-            if self.fill_run(A, B, run, same, out):
-                return
             tile_of = _tiles.buffer(A.dtype, shape)
             for rows, columns in run:
                 tile = tile_of((rows, columns))
@@ -180,13 +178,6 @@ class Kernel(Parameters):
         for _ in _tiles.walk(tiles, visit, threads=threads, runs=runs):
             pass
         return out
-
-    def fill_run(self, A: Any, B: Any, run: list[_tiles.Tile], same: bool, out: np.ndarray) -> bool:
-        """Fill tiles of a block, and those on the other side if A and B are the same, in one compiled loop.
-
-        Whether this kernel has one: threads that fill tile by tile wait for each other in between.
-        """
-        return False
 
     def fill_tile(self, A: Any, B: Any, tile: np.ndarray, *, diagonal: bool) -> None:
         """Fill a tile; one on the diagonal of a Gram matrix is made exactly symmetric, with exact values k(x, x)."""

@@ -76,7 +76,7 @@ class Vectors(Prepared):
         """The transposed rows before shifting and scaling, C-contiguous."""
         return self.columns if self.raw is None else np.ascontiguousarray(self.raw.T)
 
-    def differences(self) -> tuple[np.ndarray, np.ndarray]:
+    def _differences(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows whose differences are exact, and weights of their squares."""
         if self.raw is None or self.inverse is None:
             return self.values, np.ones(self.values.shape[1], self.dtype)
@@ -88,16 +88,16 @@ class Vectors(Prepared):
 
     def squared_distances(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|^2."""
-        rows, weights = self.differences()
+        rows, weights = self._differences()
         if self.values.shape[1] <= FEW_COLUMNS:
             distances.from_differences(rows, other.raw_columns, weights, tile)
         else:
-            others, _ = other.differences()
+            others, _ = other._differences()
             distances.from_products(self.values, other.values, self.squares, other.squares, rows, others, weights, tile)
 
     def absolute_differences(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|_1."""
-        rows, weights = self.differences()
+        rows, weights = self._differences()
         coordinates.absolute_differences(rows, other.raw_columns, np.sqrt(weights), tile)
 
     def minima(self, other: Vectors, tile: np.ndarray) -> None:

@@ -13,11 +13,10 @@ import numpy as np
 from scipy import sparse, special
 from sklearn.base import clone
 
-from representer import _tiles
-from representer._loops import blocks, distances, radial
+from representer._loops import distances, radial
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients
-from representer.kernels.prepared import FEW_COLUMNS, SparseVectors, Vectors, lay_out, scale_columns
+from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_columns
 
 
 class Stationary(OfOneNumber):
@@ -27,17 +26,6 @@ class Stationary(OfOneNumber):
     """
 
     length_scale: Any
-
-    @property
-    def compiled(self) -> tuple[int, float] | None:
-        """phi as the name and the rate of a function of `_loops.radial`, if it is one."""
-        return None
-
-    def phi(self, s: np.ndarray) -> None:
-        if self.compiled is None:
-            super().phi(s)
-        else:
-            radial.fill(s, *self.compiled)
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         self.check()
@@ -56,20 +44,6 @@ class Stationary(OfOneNumber):
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
         self.phi(tile)
-
-    def fill_run(self, A: Any, B: Any, run: list[_tiles.Tile], same: bool, out: np.ndarray) -> bool:
-        mro, names = type(self).__mro__, ("compiled", "phi", "fill", "fill_tile", "diagonal")
-        depths = [next(depth for depth, each in enumerate(mro) if name in vars(each)) for name in names]
-        own = depths[0] == min(depths)  # no class derived from the one that says ``compiled`` has another phi
-        plain = isinstance(A, Vectors) and A.values.shape[1] > FEW_COLUMNS
-        if not own or not plain or self.compiled is None or out.dtype != A.dtype or not out.flags.c_contiguous:
-            return False
-        tiles = np.array([(rows.start, rows.stop, columns.start, columns.stop) for rows, columns in run])
-        memory = np.empty(max((i.stop - i.start) * (j.stop - j.start) for i, j in run), A.dtype)
-        (raw_a, weights), (raw_b, _) = A.differences(), B.differences()
-        vectors = A.values, B.values, A.squares, B.squares, raw_a, raw_b, weights
-        blocks.fill_stationary(*vectors, *self.compiled, tiles, same, memory, out)
-        return True
 
     def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
@@ -162,9 +136,8 @@ class RBF(Stationary):
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
-    @property
-    def compiled(self) -> tuple[int, float] | None:
-        return radial.EXPONENTIAL, 0.5
+    def phi(self, s: np.ndarray) -> None:
+        radial.exponential(s, 0.5)
 
     def slope(self, s: np.ndarray) -> None:
         radial.exponential(s, 0.5)
@@ -202,16 +175,17 @@ class Matern(Stationary):
                 f"nu is {self.nu!r}; above 100 use nu=inf, the RBF kernel, which differs by less than 0.003."
             )
 
-    @property
-    def compiled(self) -> tuple[int, float] | None:
-        names = {0.5: radial.MATERN12, 1.5: radial.MATERN32, 2.5: radial.MATERN52, np.inf: radial.EXPONENTIAL}
-        return (names[self.nu], 0.5) if self.nu in names else None
-
     def phi(self, s: np.ndarray) -> None:
-        if self.compiled is None:
-            s[...] = _bessel(np.sqrt(2.0 * self.nu * s, dtype=np.float64), self.nu)
+        if self.nu == 0.5:
+            radial.matern12(s)
+        elif self.nu == 1.5:
+            radial.matern32(s)
+        elif self.nu == 2.5:
+            radial.matern52(s)
+        elif self.nu == np.inf:
+            radial.exponential(s, 0.5)
         else:
-            super().phi(s)
+            s[...] = _bessel(np.sqrt(2.0 * self.nu * s, dtype=np.float64), self.nu)
 
     def logs_from(self, distances: np.ndarray) -> np.ndarray:
         if self.nu == np.inf:
@@ -338,7 +312,7 @@ class Periodic(Stationary):
         self.length_scale = length_scale
         self.period = period
 
-    compiled = RBF.compiled
+    phi = RBF.phi
     slope = RBF.slope
     squares_from = RBF.squares_from
     logs_from = RBF.logs_from
