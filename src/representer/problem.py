@@ -448,7 +448,8 @@ class BoxProblem(_OnInputs):
     rows : array of ints of shape (n,), optional
         Which of the inputs belongs to each coefficient, if not X has one for each in order.
     matrix : array of shape (m, m), optional
-        A float32 kernel matrix of these and maybe other points, which another problem may share or have next.
+        A float32 kernel matrix of these and maybe other points, which another problem may share or have next; or a
+        float64 one of these points alone, if they are few.
     columns : array of ints of shape (n,), optional
         Which row and column of the matrix belongs to each coefficient, the first ones when not given; runs of
         consecutive numbers.
@@ -479,7 +480,7 @@ class BoxProblem(_OnInputs):
 
     @property
     def diagonal(self) -> np.ndarray:
-        """k(x_i, x_i) of each coefficient, in float32 if there is a matrix."""
+        """k(x_i, x_i) of each coefficient, from the matrix if there is one."""
         index = np.arange(self.n)
         if self.matrix is None:
             return self.at(self.kernel.diagonal(self.exact), index)

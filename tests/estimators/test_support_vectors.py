@@ -141,8 +141,9 @@ def test_progress_of_several_classes_counts_pairs(digits, capsys):
     assert "45 of 45" in capsys.readouterr().err
 
 
-def test_stop_is_heard_once():
-    X, y = make_classification(800, 4, flip_y=0.3, random_state=0)
+@pytest.mark.parametrize("n", [300, 800])
+def test_stop_is_heard_once(n):
+    X, y = make_classification(n, 4, flip_y=0.3, random_state=0)
     t = np.where(y == 1, 1.0, -1.0)
     problem = BoxProblem(RBF(1.0), X, t, np.minimum(9.0 * t, 0.0), np.maximum(9.0 * t, 0.0))
     asked = []

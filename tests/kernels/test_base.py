@@ -417,3 +417,5 @@ def test_block_of_nothing_asks_no_kernel(rng):
     assert kernel.block(A[:0], A).shape == (0, 5)
     assert kernel.block(A, A[:0]).shape == (5, 0)
     assert kernel.block(A[:0]).shape == (0, 0)
+    A = RBF().prepare(rng.normal(size=(5, 2)))
+    assert RBF().block(A[:0]).shape == (0, 0)

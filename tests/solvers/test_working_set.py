@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 from sklearn import svm as libsvm
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_wine, make_classification
 
 from representer.kernels import RBF, Callable, Linear, Matern, Polynomial
 from representer.problem import BoxProblem
@@ -298,7 +298,7 @@ def test_kernel_values_that_are_not_finite_are_told(n, value, epsilon):
 
 
 def test_kernel_values_too_large_for_float32_are_told():
-    problem = classification(600)
+    problem = classification(800)
     problem = replace(problem, kernel=Linear(), X=1e25 * problem.X)
     with pytest.raises(ValueError, match="too large for float32"), np.errstate(over="ignore"):
         working_set.solve(problem)
@@ -317,3 +317,34 @@ def test_violation_is_true_for_large_kernel_values(n, scale, C, seed, sep):
     violation = float(g[c > problem.lower].max() - g[c < problem.upper].min())
     assert result.converged
     assert violation == pytest.approx(result.violation, rel=0.05)
+
+
+def test_steps_that_float32_does_not_resolve():
+    """Columns of very unequal size, as they come: float32 would step for ever, so float64 takes over after some."""
+    X, y = load_wine(return_X_y=True)
+    t = np.where(y < 1, 1.0, -1.0)[y < 2]
+    result = working_set.solve(BoxProblem(Linear(), X[y < 2], t, np.minimum(t, 0.0), np.maximum(t, 0.0)))
+    assert result.converged
+    assert result.steps < 2 * 10**6
+
+
+def test_few_coefficients_with_kernel_values_too_large_for_float32(matrices):
+    problem = classification(60)
+    problem = replace(problem, kernel=Linear(), X=1e25 * problem.X, targets=1e25 * problem.targets)
+    if matrices > 60:  # float64 is enough
+        assert working_set.solve(problem, max_steps=10).steps == 10
+    else:
+        with pytest.raises(ValueError, match="too large for float32"), np.errstate(over="ignore"):
+            working_set.solve(problem, max_steps=10)
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_given_matrix_of_few_coefficients(n, rng):
+    """In float64, with groups in any order: the same as without it, and no kernel value is computed."""
+    problem = classification(n, 10.0)
+    problem.groups = rng.permutation(np.arange(n) % 2)
+    alone = working_set.solve(problem, tol=1e-6)
+    given = replace(problem, matrix=problem.kernel(problem.X))
+    with_matrix = working_set.solve(given, tol=1e-6)
+    assert with_matrix.dual == pytest.approx(alone.dual, rel=1e-7)
+    assert with_matrix.coef == pytest.approx(alone.coef, abs=1e-4)

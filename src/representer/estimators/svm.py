@@ -21,12 +21,16 @@ from representer.estimators.inputs import check_inputs, check_labels, check_leng
 from representer.estimators.progress import Progress
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.kernels import checks
+from representer.kernels.base import OfOneNumber
 from representer.kernels.prepared import Later
 from representer.problem import BoxProblem
 from representer.solvers.box import FEW_BELOW, FEW_BYTES, FEW_SHARED, BoxResult
 from representer.solvers.choose import Plan
 from representer.solvers.kernel_values import PairMatrices
 from representer.solvers.working_set import SET_SIZE
+
+QUICK = 5e-3
+"""Seconds of a fit up to which most of it is the interpreter's, which one thread has at a time."""
 
 
 class _Classifier(ClassifierMixin, SupportVectorMachine):
@@ -58,8 +62,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         if matrices is not None:
             n, first = len(codes), results[0]
             results[0] = replace(first, kernel_evaluations=first.kernel_evaluations + n * (n + 1) // 2)
-            more = 8 * min(n, SET_SIZE) ** 2 if self.probability else 0
-            plan = replace(plan, bytes=min(plan.bytes, matrices.bytes + more))
+            plan = replace(plan, bytes=min(plan.bytes, matrices.bytes + self._calibration_bytes(n)))
         self._keep_pairs(problems[0], codes, rows, results, plan)
         self.certificate_ = replace(self.certificate_, seconds=perf_counter() - started)
         if self.probability:
@@ -81,9 +84,10 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
         n, matrices = len(codes), None
         largest = int(np.sort(np.diff(edges))[-2:].sum())
-        few = largest < FEW_BELOW and n <= FEW_SHARED and 8 * n**2 + FEW_BYTES * largest**2 <= plan.bytes
+        room = plan.bytes - self._calibration_bytes(n)
+        few = largest < FEW_BELOW and n <= FEW_SHARED and 8 * n**2 + FEW_BYTES * largest**2 <= room
         if plan.kernel_evaluations < n**2:  # each pair of points once, as all fit the memory
-            if isinstance(X, np.ndarray) and X.dtype.kind == "f" and kernel.sliced and not few:
+            if isinstance(X, np.ndarray) and isinstance(kernel, OfOneNumber) and not few:  # cheap to prepare
                 whole.fast, whole.exact = Later(kernel, X, np.float32), Later(kernel, X, np.float64)
             matrices = PairMatrices(whole, edges, self.threads or _tiles.default_threads(), few)
         problems, rows = [], []
@@ -117,8 +121,11 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             Progress(self.verbose, self.tol) as progress,
         ):
             try:
-                # most of the time of small ones is the interpreter's, which one thread has at a time
-                for result in (map if matrices.few else pool.map)(solve, problems, pairs):
+                quick = False
+                if matrices.few:
+                    results.append(solve(problems[0], next(pairs)))
+                    quick = results[0].seconds < QUICK
+                for result in (map if quick else pool.map)(solve, problems[len(results) :], pairs):
                     results.append(result)
                     progress.count("pairs of classes", len(results), len(problems))
             finally:  # after an error, or an interruption, other pairs do not go on
@@ -147,6 +154,9 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             out[b - 1, codes == a] = coef[codes == a, s]
             out[a, codes == b] = coef[codes == b, s]
         return out
+
+    def _calibration_bytes(self, n: int) -> int:
+        return 8 * min(n, SET_SIZE) ** 2 if self.probability else 0
 
     def _calibrate(
         self, problems: list[BoxProblem], results: list[BoxResult], weights: np.ndarray, rows: list[np.ndarray]

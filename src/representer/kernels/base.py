@@ -154,7 +154,7 @@ class Kernel(Parameters):
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
         shape = _tiles.tile_shape(A.dtype)
-        if same and isinstance(A, Vectors) and 2 * len(A) <= 3 * shape[0]:
+        if same and isinstance(A, Vectors) and 0 < 2 * len(A) <= 3 * shape[0]:
             shape = len(A), len(A)  # values above the diagonal are cheaper than another tile
         tiles = _tiles.pairs(len(A), len(B), shape, same)
         if len(tiles) == 1 and out.dtype == A.dtype and out.flags.c_contiguous:

@@ -46,6 +46,10 @@ VALUE = 3e-7
 """Relative standard error of the objective up to which roundings of g do not matter for it."""
 LEAN = 1e-4
 """Where steps lead to, relative to the rates, below which they need g in float64."""
+MANY_STEPS = 100
+"""Steps for each coefficient from which they need it, too: so many hint at what float32 cannot resolve."""
+LARGE = 1e30
+"""Kernel values from which float32 leaves no room for sums of them."""
 CHECKS = 8
 """How often the violation is computed anew from float64 values before it is told that steps lead no further."""
 POLISH_UP_TO = 200
@@ -64,11 +68,10 @@ def solve(
 ) -> BoxResult:
     """Rounds of: choose the free coefficients and the worst violators, step on them alone, correct all gradients.
 
-    Few coefficients have float64 kernel values. For more, g is kept in float64, but for steps on many of them; kernel
-    values are float32 until the violation that they show is below the tolerance. Then it is computed from float64
-    values for all points that can decide it, again after all further steps (roundings of steps add up also for few
-    coefficients), and steps on g and its corrections are float64 from then on. So a fit ends with the true violation
-    below the tolerance, or says that it did not.
+    Steps keep g in float32 as long as that resolves it, and otherwise in float64, and take kernel values in float32
+    until the violation that they show is below the tolerance. Then it is computed from float64 values, which few
+    coefficients have from the beginning, for all points that can decide it; again after all further steps, which are
+    float64 from then on. So a fit ends with the true violation below the tolerance, or says that it did not.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def solve(
     c = np.zeros(n) if start is None else start.astype(np.float64)
     state = State(c, -problem.targets.astype(np.float64))
     few = n < min(FEW_BELOW, FLAT_UP_TO) and (memory is None or FEW_BYTES * n * n <= memory)
-    if few and (problem.matrix is None or problem.matrix.dtype == np.float64):
+    if few if problem.matrix is None else problem.matrix.dtype == np.float64:
         rates = _few(problem, state, tol, limit, progress)
     else:
         rates = _rounds(problem, state, tol, limit, memory, progress)
@@ -117,24 +120,28 @@ def solve(
 def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Progress | None) -> Rates:
     """Steps on the matrix of all coefficients, and g anew from float64 values, which further steps take, too."""
     n, state.inputs = problem.n, problem.exact
-    state.chosen = np.arange(n) if problem.groups is None else np.argsort(problem.groups, kind="stable")
-    in_order = problem.groups is None and problem.rows is None
+    in_order = problem.groups is None or bool(np.all(np.diff(problem.groups) >= 0))
+    state.chosen = np.arange(n) if in_order else np.argsort(problem.group_of, kind="stable")
     if problem.matrix is None:
-        points = state.inputs if in_order else problem.at(state.inputs, state.chosen)
+        points = state.inputs if in_order and problem.rows is None else problem.at(state.inputs, state.chosen)
         K = problem.kernel.block(points, threads=problem.threads, out=np.empty((n, n)))
         state.evaluations = n * (n + 1) // 2
     else:
-        K = problem.matrix if problem.groups is None else problem.matrix[np.ix_(state.chosen, state.chosen)]
+        K = problem.matrix if in_order else problem.matrix[np.ix_(state.chosen, state.chosen)]
     state.K, state.bytes = K, FEW_BYTES * n * n
     rates = _exact(problem, state, state.chosen) if np.any(state.c) else Rates.of(problem, state)
-    state.K = K.astype(np.float32)
+    if np.abs(K.diagonal()).max() < LARGE:
+        state.K = K.astype(np.float32)
+    moved = True
     for _ in range(CHECKS):
-        taken = _step(problem, state, rates.middle, 0.5 * tol, limit - state.steps, progress)
+        state.stopped |= progress is not None and bool(progress(PAIR_STEPS, rates.violation))
+        if rates.violation <= tol or state.steps >= limit or state.stopped or not moved:
+            break
+        coarse = state.K is not K
+        most = min(limit, MANY_STEPS * n) if coarse else limit
+        moved = _step(problem, state, rates.middle, 0.5 * tol, most - state.steps, progress) > 0 or coarse
         state.K, state.lean = K, False
         rates = _exact(problem, state, state.chosen)
-        state.stopped |= progress is not None and bool(progress(PAIR_STEPS, rates.violation))
-        if rates.violation <= tol or not taken or state.steps >= limit or state.stopped:
-            break
     return rates
 
 
@@ -262,7 +269,7 @@ def _settle(
     aim = 0.5 * tol if len(state.chosen) == problem.n else rates.aim(tol)
     while True:
         most = limit - state.steps
-        if aim < tol and len(state.chosen) >= SHRINK_FROM and state.K is not problem.matrix:
+        if aim < tol and len(state.chosen) >= SHRINK_FROM and len(state.buffer):  # where a matrix of its own is
             most = min(most, ROUND * len(state.chosen))
         taken = _step(problem, state, rates.middle, aim, most, progress)
         if taken < most or state.steps == limit:
@@ -295,10 +302,10 @@ def _step(
     box = diagonal, problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
     centre = middle[groups]
     size = np.partition(np.abs(g - centre), len(g) // 2)[len(g) // 2]  # the median takes four times as long
-    # many steps hint at what float32 cannot resolve
-    if state.lean and aim > LEAN * size and state.steps < 100 * problem.n:
+    left = min(most, MANY_STEPS * problem.n - before)
+    if state.lean and K.dtype == np.float32 and aim > LEAN * size and left > 0:
         lean = (g - centre).astype(np.float32)
-        state.steps += take_steps(state, lean, c, box, aim, most, progress)
+        state.steps += take_steps(state, lean, c, box, aim, left, progress)
         # a rounding is uniform within half a unit of the last place
         rounding = np.finfo(np.float32).eps / np.sqrt(12.0) * float(np.abs(lean).max())
         state.drift = float(np.hypot(state.drift, rounding * np.sqrt(state.steps - before)))
