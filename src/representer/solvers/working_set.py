@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from representer import _tiles
 from representer._loops import symmetric
@@ -25,6 +24,7 @@ from representer.solvers.box import (
     take_steps,
 )
 from representer.solvers.kernel_values import is_coarse, rounding_of
+from representer.solvers.polish import polish
 
 FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the first working set."""
@@ -97,7 +97,12 @@ def solve(
     else:
         rates = _rounds(problem, state, tol, limit, memory, progress)
     if n <= POLISH_UP_TO and rates.violation <= max(tol, 1e-5):
-        _polish(problem, state, rates, limit)
+
+        def settle(rates: Rates, tol: float) -> bool:
+            _choose(problem, state, rates, tol)
+            return _settle(problem, state, rates, tol, limit)
+
+        polish(problem, state, rates, settle)
         rates = _exact(problem, state, np.arange(n))
     intercepts = intercepts_of(problem, rates)
     primal, dual = problem.values(state.c, state.g, intercepts)
@@ -367,56 +372,6 @@ def _exact(problem: BoxProblem, state: State, index: np.ndarray) -> Rates:
         state.g[rows] = -problem.targets[rows]
         _add(problem, state, problem.exact, active, state.c[active], rows)
     return Rates.of(problem, state)
-
-
-def _polish(problem: BoxProblem, state: State, rates: Rates, limit: int) -> None:
-    """The last digits of small problems, once it is known which coefficients are free, or some more steps tell it."""
-    if state.K.dtype == np.float64:
-        places = np.argsort(state.chosen)
-        K = state.K[np.ix_(places, places)]
-    else:
-        K = problem.kernel.block(problem.at(problem.exact, np.arange(problem.n))).astype(np.float64)
-        state.evaluations += K.size
-    for tol in (np.inf, 1e-5, 1e-7, 1e-9):
-        if rates.violation > tol:
-            _choose(problem, state, rates, tol)
-            if not _settle(problem, state, rates, tol, limit):
-                break
-            rates = Rates.of(problem, state)
-        trial = State(state.c.copy(), state.g.copy())
-        for _ in range(problem.n):
-            if _newton_step(problem, trial, K):
-                break
-        polished = Rates.of(problem, trial)
-        if polished.violation < rates.violation:
-            state.c, state.g = trial.c, trial.g
-            break
-
-
-def _newton_step(problem: BoxProblem, state: State, K: np.ndarray) -> bool:
-    """Solve for the free coefficients F, as far as the next bound or kink allows; whether it was the whole way.
-
-    Their changes d solve K_FF d + b = -rate_F with sum d = 0 over each group.
-    """
-    rates = Rates.of(problem, state)
-    free = np.flatnonzero(rates.free & (rates.rise == rates.fall))
-    if not len(free):
-        return True
-    groups = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
-    system = np.block([[K[np.ix_(free, free)], groups], [groups.T, np.zeros((groups.shape[1],) * 2)]])
-    change = linalg.lstsq(system, np.append(-rates.rise[free], np.zeros(groups.shape[1])))[0][: len(free)]
-    c = state.c[free]
-    bound = np.where(change > 0.0, problem.upper[free], problem.lower[free])
-    if problem.epsilon > 0.0:
-        bound = np.where(c * bound < 0.0, 0.0, bound)
-    room = np.divide(bound - c, change, out=np.full(len(c), np.inf), where=change != 0.0)
-    step, first = min(1.0, room.min()), room.argmin()
-    moved = c + step * change
-    if step < 1.0:
-        moved[first] = bound[first]
-    state.c[free] = moved
-    state.g += K[:, free] @ (moved - c)
-    return step == 1.0
 
 
 def _use_float64(problem: BoxProblem, state: State) -> None:
