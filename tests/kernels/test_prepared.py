@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from representer.kernels import RBF, Chi2, Cosine, Laplacian, Linear, Matern, Periodic, prepared
+from representer.kernels import RBF, Chi2, Cosine, Laplacian, Linear, Matern, Periodic, Polynomial, prepared
 
 WIDTHS = pytest.mark.parametrize("width", [3, 12])
+LATER = [RBF(2.0), Polynomial(degree=2), Cosine() + 0.5 * Periodic(), Matern(3.0) * Chi2() + Linear()]
 KINDS = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.coo_array])
 
 
@@ -98,7 +99,7 @@ def test_read_only_input(kernel, width):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [RBF(2.0), Cosine() + 0.5 * Periodic(), Matern(3.0) * Chi2() + Linear()], ids=str)
+@pytest.mark.parametrize("kernel", LATER, ids=str)
 def test_rows_prepared_later_are_the_same(kernel, dtype):
     X = np.abs(rows(300, 12))
     kernel = kernel.fitted_to(X)
