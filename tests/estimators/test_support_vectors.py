@@ -67,6 +67,8 @@ def test_plan_tells_the_memory(digits):
     assert SVC(probability=True).plan(*digits).bytes == (8 + 12 + 8) * 600**2  # and a matrix of free support vectors
     assert SVC().plan(np.zeros((10**5, 2)), np.arange(10**5) % 2).bytes == 4 * 16384**2
     assert "pair steps" in str(SVR().plan(digits[0]))
+    model, X = NuSVR(), digits[0][:100]
+    assert model.plan(X).bytes == model.fit(X, X[:, 20]).certificate_.bytes == 12 * 200**2  # two coefficients a sample
 
 
 def test_same_space_as_ridge(digits):

@@ -29,6 +29,7 @@ class SupportVectorMachine(BaseEstimator):
 
     support_: np.ndarray
     _bounded = True  # whether the duality gap bounds the error of f
+    _copies = 1  # coefficients of each sample
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -49,6 +50,7 @@ class SupportVectorMachine(BaseEstimator):
             if getattr(self, name) is not None:
                 checks.whole(getattr(self, name), name)
         memory = machine_memory() if self.memory is None else self.memory
+        n *= self._copies
         return choose_box(n, memory=memory, n_classes=n_classes, probability=getattr(self, "probability", False))
 
     def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:

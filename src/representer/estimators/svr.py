@@ -102,6 +102,8 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         As for `SVR`.
     """
 
+    _copies = 2
+
     def __init__(
         self,
         nu: float = 0.5,
@@ -125,7 +127,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
-        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight, copies=2)
+        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
         check_nu(self.nu)
         n, none = len(y), np.zeros(len(y))
         most = checks.positive(self.C, "C") * weights
@@ -151,14 +153,12 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         return self._values(X)
 
 
-def _regression(
-    self: Any, X: Any, y: Any, sample_weight: Any, copies: int = 1
-) -> tuple[Any, np.ndarray, np.ndarray, Any, Plan]:
+def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, Any, Plan]:
     """Inputs, targets, weights, kernel and plan of a regression, checked."""
     X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
     y = column_or_1d(y, dtype=np.float64, warn=True)
     checks.finite(y, "y")
     check_lengths(X, y)
     given = check_weights(sample_weight, X)
-    plan = self._plan(copies * len(y))
+    plan = self._plan(len(y))
     return X, y, np.ones(len(y)) if given is None else given, self._fitted_kernel(X, given), plan
