@@ -1,3 +1,6 @@
+from concurrent.futures import ThreadPoolExecutor
+from threading import current_thread, main_thread
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,7 +8,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from representer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
-from representer.estimators.support_vectors import filled
+from representer.estimators.support_vectors import filled, in_order
 from representer.kernels import RBF, On
 from representer.problem import BoxProblem
 from representer.solvers import working_set
@@ -157,3 +160,12 @@ def test_stop_is_heard_once(n):
     result = working_set.solve(problem, progress=once)
     assert not result.converged
     assert result.steps == 0
+
+
+@pytest.mark.parametrize(("quick", "names"), [(0.0, 0), (1e-9, 1), (60.0, 3)])
+def test_quick_tasks_stay_in_the_caller(quick, names):
+    """All of them if the first one is quick, otherwise at most that one; results are in order."""
+    with ThreadPoolExecutor(2) as pool:
+        found = list(in_order(lambda task: (task, current_thread() is main_thread()), [1, 2, 3], pool, quick))
+    assert [task for task, _ in found] == [1, 2, 3]
+    assert sum(here for _, here in found) == names

@@ -348,3 +348,4 @@ def test_given_matrix_of_few_coefficients(n, rng):
     with_matrix = working_set.solve(given, tol=1e-6)
     assert with_matrix.dual == pytest.approx(alone.dual, rel=1e-7)
     assert with_matrix.coef == pytest.approx(alone.coef, abs=1e-4)
+    assert with_matrix.kernel_evaluations == 0

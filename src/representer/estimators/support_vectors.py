@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,9 @@ from representer.problem import BoxProblem, Certificate
 from representer.solvers import working_set
 from representer.solvers.box import BoxResult
 from representer.solvers.choose import Plan, choose_box
+
+QUICK = 5e-3
+"""Seconds of a fit up to which most of it is the interpreter's, which one thread has at a time."""
 
 
 class SupportVectorMachine(BaseEstimator):
@@ -128,6 +134,17 @@ class SupportVectorMachine(BaseEstimator):
             X = X[:, self.support_]
         values = self.function_(X)
         return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+
+
+def in_order(work: Callable[[Any], Any], tasks: list[Any], pool: ThreadPoolExecutor, quick: float) -> Iterator[Any]:
+    """work(task) for each task, on the pool's threads unless the first one takes less than so many seconds."""
+    alone = False
+    if quick > 0.0:
+        start = perf_counter()
+        first = work(tasks[0])
+        alone, tasks = perf_counter() - start < quick, tasks[1:]
+        yield first
+    yield from (map if alone else pool.map)(work, tasks)
 
 
 def check_nu(nu: Any) -> None:

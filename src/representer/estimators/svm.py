@@ -19,7 +19,7 @@ from representer import _tiles
 from representer.estimators.calibration import Sigmoid, coupled, left_out
 from representer.estimators.inputs import check_inputs, check_labels, check_lengths, check_weights, to_kernel
 from representer.estimators.progress import Progress
-from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
+from representer.estimators.support_vectors import QUICK, SupportVectorMachine, check_nu, filled, in_order
 from representer.kernels import checks
 from representer.kernels.base import OfOneNumber
 from representer.kernels.prepared import Later
@@ -28,9 +28,6 @@ from representer.solvers.box import FEW_BELOW, FEW_BYTES, FEW_SHARED, BoxResult
 from representer.solvers.choose import Plan
 from representer.solvers.kernel_values import PairMatrices
 from representer.solvers.working_set import SET_SIZE
-
-QUICK = 5e-3
-"""Seconds of a fit up to which most of it is the interpreter's, which one thread has at a time."""
 
 
 class _Classifier(ClassifierMixin, SupportVectorMachine):
@@ -108,9 +105,10 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         """Pairs that share kernel values are solved at the same time, one on each thread; others one by one."""
         if matrices is None:
             return [self._solve(problem, self._start(problem)) for problem in problems]
-        pairs, stop = combinations(range(len(self.classes_)), 2), Event()
+        stop, tasks = Event(), list(zip(problems, combinations(range(len(self.classes_)), 2), strict=True))
 
-        def solve(problem: BoxProblem, pair: tuple[int, int]) -> BoxResult:
+        def solve(task: tuple[BoxProblem, tuple[int, int]]) -> BoxResult:
+            problem, pair = task
             with matrices.lent_to(problem, *pair):
                 return self._solve(problem, self._start(problem), Progress(0, self.tol, stop.is_set))
 
@@ -121,11 +119,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             Progress(self.verbose, self.tol) as progress,
         ):
             try:
-                quick = False
-                if matrices.few:
-                    results.append(solve(problems[0], next(pairs)))
-                    quick = results[0].seconds < QUICK
-                for result in (map if quick else pool.map)(solve, problems[len(results) :], pairs):
+                for result in in_order(solve, tasks, pool, QUICK if matrices.few else 0.0):
                     results.append(result)
                     progress.count("pairs of classes", len(results), len(problems))
             finally:  # after an error, or an interruption, other pairs do not go on

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _tiles
 from representer.estimators.inputs import check_inputs, check_labels, is_precomputed, to_kernel
-from representer.estimators.svm import QUICK, SVC
+from representer.estimators.support_vectors import QUICK, in_order
+from representer.estimators.svm import SVC
 from representer.gram import machine_memory
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
@@ -228,10 +228,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
 
         threads = self.threads or _tiles.default_threads()
         with _tiles.one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-            start = perf_counter()
-            values = {tasks[0]: along_path(tasks[0])}
-            quick = perf_counter() - start < QUICK * len(self.C_)
-            values |= zip(tasks[1:], (map if quick else pool.map)(along_path, tasks[1:]), strict=True)
+            found = in_order(along_path, tasks, pool, QUICK * len(self.C_) if few else 0.0)
+            values = dict(zip(tasks, found, strict=True))
         scores = np.empty((len(self.C_), folds.max() + 1))
         for fold in range(folds.max() + 1):
             votes = np.zeros((len(self.C_), np.count_nonzero(folds == fold), len(self.classes_)))
