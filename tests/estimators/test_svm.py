@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import SVC, SVR, NuSVC, OneClassSVM
-from representer.estimators import svm
 from representer.kernels import RBF, Callable, Linear, Normalized, Precomputed, Spectrum, Subset
+from representer.solvers import box
 
 GAMMA = 0.05
 KERNEL = RBF(length_scale=float(np.sqrt(1.0 / (2.0 * GAMMA))))
@@ -50,7 +50,7 @@ def test_two_classes_as_libsvm(digits, C, dtype):
 @pytest.fixture(params=[0, 3000], ids=["float32", "float64"])
 def shared(request, monkeypatch):
     """Small classes, too, with the float32 matrices of large ones."""
-    monkeypatch.setattr(svm, "FEW_SHARED", request.param)
+    monkeypatch.setattr(box, "FEW_SHARED", request.param)
 
 
 @pytest.mark.usefixtures("shared")
@@ -270,7 +270,7 @@ def test_probability_switched_on_too_late():
 
 def test_error_in_a_kernel_ends_the_fit_of_all_pairs(rng, monkeypatch):
     """None of the threads waits for memory that another does not give back."""
-    monkeypatch.setattr(svm, "FEW_SHARED", 0)
+    monkeypatch.setattr(box, "FEW_SHARED", 0)
     calls = []
 
     def failing(X, Y):
@@ -307,7 +307,7 @@ def test_fits_can_be_interrupted(n_classes, rng):
 
 def test_several_classes_need_little_memory_beside_their_matrices(rng, monkeypatch):
     """Rows of float64 are prepared only where a check asks for them, and rows of float32 once."""
-    monkeypatch.setattr(svm, "FEW_SHARED", 0)
+    monkeypatch.setattr(box, "FEW_SHARED", 0)
     y = np.arange(2000) % 10
     X = rng.normal(size=(10, 800))[y] + 0.1 * rng.normal(size=(2000, 800))
     model = SVC(kernel=RBF(30.0)).fit(X, y)

@@ -9,15 +9,14 @@ from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, Stratifie
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import SVC, SVCPath
-from representer.estimators import svm_path
 from representer.kernels import RBF, Kernel, Laplacian, Matern, Normalized, Periodic, RationalQuadratic, Spectrum
-from representer.solvers import working_set
+from representer.solvers import box, working_set
 
 
 @pytest.fixture(params=[0, 3000], ids=["float32", "float64"])
 def matrices(request, monkeypatch):
     """Few samples, too, with the float32 matrices of many."""
-    monkeypatch.setattr(svm_path, "FEW_SHARED", request.param)
+    monkeypatch.setattr(box, "FEW_SHARED", request.param)
 
 
 @parametrize_with_checks([SVCPath(cv=3)])

@@ -72,3 +72,13 @@ def test_spans_are_runs():
 def test_values_that_are_not_finite_are_told():
     with pytest.raises(ValueError, match="scale the inputs"):
         box.require_finite(np.array([1.0, np.inf]))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "more", "few"),
+    [([300, 300, 99], 0, True), ([300, 300, 99], -1, False), ([400, 300, 5], 0, False), ([300] * 11, 0, False)],
+)
+def test_small_pairs_share_matrices_if_there_is_room(sizes, more, few):
+    sizes = np.array(sizes)
+    room = 2 * 8 * sizes.sum() ** 2 + 12 * np.sort(sizes)[-2:].sum() ** 2 + more
+    assert box.are_few(sizes, room, matrices=2) == few

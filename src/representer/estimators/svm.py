@@ -24,7 +24,7 @@ from representer.kernels import checks
 from representer.kernels.base import OfOneNumber
 from representer.kernels.prepared import Later
 from representer.problem import BoxProblem
-from representer.solvers.box import FEW_BELOW, FEW_BYTES, FEW_SHARED, BoxResult
+from representer.solvers.box import BoxResult, are_few
 from representer.solvers.choose import Plan
 from representer.solvers.kernel_values import PairMatrices
 from representer.solvers.working_set import SET_SIZE
@@ -80,9 +80,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         empty = np.empty(len(order))
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
         n, matrices = len(codes), None
-        largest = int(np.sort(np.diff(edges))[-2:].sum())
-        room = plan.bytes - self._calibration_bytes(n)
-        few = largest < FEW_BELOW and n <= FEW_SHARED and 8 * n**2 + FEW_BYTES * largest**2 <= room
+        few = are_few(np.diff(edges), plan.bytes - self._calibration_bytes(n))
         if plan.kernel_evaluations < n**2:  # each pair of points once, as all fit the memory
             if isinstance(X, np.ndarray) and isinstance(kernel, OfOneNumber) and not few:  # cheap to prepare
                 whole.fast, whole.exact = Later(kernel, X, np.float32), Later(kernel, X, np.float64)

@@ -25,7 +25,7 @@ from representer.kernels.base import Kernel, require_definite
 from representer.kernels.stationary import SquaredDistance, Stationary
 from representer.problem import BoxProblem
 from representer.solvers import kernel_values, working_set
-from representer.solvers.box import FEW_BELOW, FEW_BYTES, FEW_SHARED
+from representer.solvers.box import are_few
 
 Distances = tuple[np.ndarray, float]
 """Squared distances of all pairs, and the length that is their unit."""
@@ -176,9 +176,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
 
     def _number(self, codes: np.ndarray) -> Any:
         """The type of kernel values: float64 if each pair of classes has few samples, and there is memory for it."""
-        n, largest = len(codes), int(np.sort(np.bincount(codes))[-2:].sum())
-        few = largest < FEW_BELOW and n <= FEW_SHARED and 16 * n**2 + FEW_BYTES * largest**2 <= self._budget
-        return np.float64 if few else np.float32
+        return np.float64 if are_few(np.bincount(codes), self._budget, matrices=2) else np.float32
 
     def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray, number: Any) -> Distances | None:
         """Distances of all pairs, if several kernels depend on nothing else and there is memory for them."""

@@ -121,6 +121,13 @@ class Rates:
         return urgency
 
 
+def are_few(sizes: np.ndarray, room: int, matrices: int = 1) -> bool:
+    """Whether pairs of classes of these sizes are small, and so many float64 matrices of all points have room."""
+    n, largest = int(sizes.sum()), int(np.sort(sizes)[-2:].sum())
+    bytes_ = 8 * matrices * n**2 + FEW_BYTES * largest**2
+    return largest < FEW_BELOW and n <= FEW_SHARED and bytes_ <= room
+
+
 def take_steps(
     state: State, g: np.ndarray, c: np.ndarray, box: Box, aim: float, limit: int, progress: Progress | None
 ) -> int:
