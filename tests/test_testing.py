@@ -27,8 +27,8 @@ class WrongShape(Broken):
 
 
 class NotMirrored(Broken):
-    def fill_tile(self, A, B, tile, *, diagonal):
-        self.fill(A, B, tile)
+    def fill_symmetric(self, A, tile):
+        self.fill(A, A, tile)
         tile[0, -1] += 1e-15
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
+from representer._loops import box
 from representer.gram import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -493,15 +494,13 @@ class BoxProblem(_OnInputs):
 
     @cached_property
     def n_groups(self) -> int:
-        return 1 + int(self.group_of.max())
+        return 1 if self.groups is None else 1 + int(self.groups.max())
 
     def values(self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray) -> tuple[float, float]:
         """Primal and dual value of coefficients c with g = K c - t; c is short of the best by at most their difference.
 
         It is sum_i support_i(r_i) + epsilon |c_i| - c_i r_i with r = t - f - b, in which no term is negative.
         """
-        r = -g - intercepts[self.group_of]
-        lost = np.maximum(np.maximum(self.upper * (r - self.epsilon), self.lower * (r + self.epsilon)), 0.0)
-        kinks = self.epsilon * np.abs(c)
-        dual = self.targets @ c - 0.5 * c @ (g + self.targets) - kinks.sum()
-        return float(dual + (lost + kinks - c * r).sum()), float(dual)
+        return box.values(
+            c, g, self.targets, self.lower, self.upper, self.epsilon, self.group_of, np.asarray(intercepts)
+        )

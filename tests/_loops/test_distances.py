@@ -32,6 +32,42 @@ def measured(loop, A, B, scale=1.0):
     return tile
 
 
+def measured_within(loop, A, scale=1.0):
+    """Distances of the rows of A / scale, each pair once."""
+    weights = np.broadcast_to(np.asarray(scale, float) ** -2.0, A.shape[1]).astype(A.dtype)
+    packed = np.full(len(A) * (len(A) - 1) // 2, np.nan, A.dtype)
+    if loop is distances.differences_within:
+        loop(A, np.ascontiguousarray(A.T), weights, packed)
+    else:
+        a = (A / scale).astype(A.dtype)
+        loop(a, np.ascontiguousarray(a.T), (a * a).sum(axis=1), A, weights, packed)
+    return packed
+
+
+WITHIN = pytest.mark.parametrize("loop", [distances.differences_within, distances.products_within])
+
+
+@WITHIN
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (9, 4), (17, 5), (30, 8), (15, 13), (40, 20)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_each_pair_once(loop, dtype, shape, rng):
+    A, scale = rng.normal(size=shape).astype(dtype), rng.uniform(0.5, 2.0, shape[1])
+    below = np.tril_indices(len(A), -1)
+    packed, rtol = measured_within(loop, A, scale), 500 * np.finfo(dtype).eps
+    np.testing.assert_allclose(packed, exact(A, A, scale)[below], rtol=rtol)
+
+
+@WITHIN
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pairs_of_close_and_equal_points(loop, dtype, rng):
+    A = (100.0 + rng.normal(size=(3, 12))).astype(dtype)
+    A = np.concatenate([A, A + dtype(1e-3), A * dtype(1.5), A, A])
+    below = np.tril_indices(len(A), -1)
+    expected = exact(A, A, 0.37)[below]
+    assert np.count_nonzero(expected == 0.0) == 9
+    np.testing.assert_allclose(measured_within(loop, A, 0.37), expected, rtol=500 * np.finfo(dtype).eps)
+
+
 BOTH = pytest.mark.parametrize("loop", [distances.from_differences, distances.from_products])
 
 

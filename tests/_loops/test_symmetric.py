@@ -13,6 +13,17 @@ def test_mirror(dtype, n, rng):
     assert np.array_equal(tile, expected)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 16, 50])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_unpack(dtype, n, rng):
+    K, diagonal = rng.normal(size=(n, n)).astype(dtype), rng.normal(size=n).astype(dtype)
+    tile, below = np.full(n * n, np.nan, dtype), K[np.tril_indices(n, -1)]
+    tile[: len(below)] = below
+    tile = tile.reshape(n, n)
+    symmetric.unpack(tile, diagonal)
+    assert np.array_equal(tile, np.tril(K, -1) + np.tril(K, -1).T + np.diag(diagonal))
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (8, 8), (16, 16), (17, 15), (33, 1), (15, 34), (41, 57)])
 @pytest.mark.parametrize("dtypes", [(np.float32,) * 2, (np.float64,) * 2, (np.float64, np.float32)], ids=str)
 def test_write_both(dtypes, shape, rng):

@@ -61,6 +61,18 @@ def test_laws(kernel, width):
     check_kernel(kernel, apart(14, width).astype(np.float32))
 
 
+@pytest.mark.parametrize("n", [1, 2, 40])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("kernel", "width"), CASES)
+def test_each_pair_once_is_the_same_as_all(kernel, width, dtype, n):
+    A = kernel.prepare(rows(n, width).astype(dtype))
+    once, all_ = np.empty((n, n), dtype), np.empty((n, n), dtype)
+    kernel.fill_symmetric(A, once)
+    kernel.fill(A, A, all_)
+    np.testing.assert_allclose(once, all_, rtol=50 * np.finfo(dtype).eps)
+    assert np.array_equal(once, once.T)
+
+
 @pytest.mark.parametrize(("kernel", "width"), [case for case in CASES if not isinstance(case.values[0], Periodic)])
 def test_sparse(kernel, width):
     X, Y = rows(7, width), rows(4, width, seed=1)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from representer._loops.box import spans
 from representer.kernels import RBF
 from representer.problem import BoxProblem
 from representer.solvers import box
@@ -44,10 +45,11 @@ def test_steps_reach_the_aim_and_keep_the_sums(problem, state):
     K, order = problem.kernel(problem.X), np.argsort(problem.groups, kind="stable")
     c, g, sums = state.c[order], state.g[order], [state.c[problem.groups == s].sum() for s in (0, 1)]
     K = K[order][:, order]
-    pieces = box.spans(problem.groups[order], np.arange(problem.n))
+    pieces = spans(problem.groups[order], np.arange(problem.n), 4)
     bounds = K.diagonal().copy(), problem.lower[order], problem.upper[order], problem.epsilon, pieces
     state.K = K
-    assert box.take_steps(state, g, c, bounds, 1e-6, 1000, None) > 0
+    assert box.take_steps(state, g, c, bounds, 1e-6, 1000, None) <= 1e-6
+    assert 0 < state.steps < 1000
     state.c[order], state.g[order] = c, g
     assert box.Rates.of(problem, state).violation <= 1e-6
     assert [state.c[problem.groups == s].sum() for s in (0, 1)] == pytest.approx(sums)
@@ -57,16 +59,11 @@ def test_steps_reach_the_aim_and_keep_the_sums(problem, state):
 def test_intercepts_are_rates_of_free_coefficients_or_between_the_extremes(problem, state):
     rates = box.Rates.of(problem, state)
     free = rates.free & (state.c != 0.0)
-    first = box.intercepts_of(problem, rates)
+    first = rates.intercepts
     assert first[0] == pytest.approx(-rates.rise[free & (problem.groups == 0)].mean())
     state.c = np.where(problem.groups == 1, problem.upper, problem.lower)
     ends = box.Rates.of(problem, state)
-    assert box.intercepts_of(problem, ends) == pytest.approx([-ends.low[0], -ends.high[1]])
-
-
-def test_spans_are_runs():
-    groups, columns = np.array([0, 0, 0, 1, 1, 1]), np.array([4, 5, 9, 10, 11, 20])
-    assert box.spans(groups, columns).tolist() == [[0, 2, 0, 4], [2, 3, 0, 7], [3, 5, 1, 7], [5, 6, 1, 15]]
+    assert ends.intercepts == pytest.approx([-ends.low[0], -ends.high[1]])
 
 
 def test_values_that_are_not_finite_are_told():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from representer._loops.jit import loop, summing_loop
+from representer._loops.jit import inlined_loop, inlined_summing_loop, loop, summing_loop
 
 
 @summing_loop
@@ -24,28 +24,68 @@ def from_differences(A, columns, weights, tile):
 
     ``columns`` is the second block transposed and C-contiguous. Cheaper than a matrix product for few columns.
     """
-    d = A.shape[1]
     for i in range(A.shape[0]):
-        row = tile[i]
-        a0, b0, w0 = A[i, 0], columns[0], weights[0]
+        _differences(A[i], columns, weights, tile[i])
+
+
+@loop
+def differences_within(A, columns, weights, packed):
+    """The same for rows of A, each pair once: those of row i with all before it follow those of row i - 1.
+
+    ``columns`` is A transposed and C-contiguous.
+    """
+    start = 0
+    for i in range(A.shape[0]):
+        _differences(A[i], columns, weights, packed[start : start + i])
+        start += i
+
+
+@inlined_loop
+def _differences(x, columns, weights, row):
+    d = x.size
+    a0, b0, w0 = x[0], columns[0], weights[0]
+    for j in range(row.size):
+        t0 = a0 - b0[j]
+        row[j] = w0 * t0 * t0
+    f = 1
+    while f + 3 < d:
+        a0, a1, a2, a3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        b0, b1, b2, b3 = columns[f], columns[f + 1], columns[f + 2], columns[f + 3]
+        w0, w1, w2, w3 = weights[f], weights[f + 1], weights[f + 2], weights[f + 3]
+        for j in range(row.size):
+            t0, t1, t2, t3 = a0 - b0[j], a1 - b1[j], a2 - b2[j], a3 - b3[j]
+            row[j] += w0 * t0 * t0 + w1 * t1 * t1 + w2 * t2 * t2 + w3 * t3 * t3
+        f += 4
+    while f < d:
+        a0, b0, w0 = x[f], columns[f], weights[f]
         for j in range(row.size):
             t0 = a0 - b0[j]
-            row[j] = w0 * t0 * t0
-        f = 1
+            row[j] += w0 * t0 * t0
+        f += 1
+
+
+@summing_loop
+def products_within(A, columns, a, raw, weights, packed):
+    """Distances as `from_products` has them, of pairs as `differences_within` lays them out."""
+    start, d, two = 0, A.shape[1], A.dtype.type(2.0)
+    for i in range(A.shape[0]):
+        row, x, a_i = packed[start : start + i], A[i], a[i]
+        for j in range(row.size):
+            row[j] = a_i + a[j]
+        f = 0
         while f + 3 < d:
-            a0, a1, a2, a3 = A[i, f], A[i, f + 1], A[i, f + 2], A[i, f + 3]
+            a0, a1, a2, a3 = two * x[f], two * x[f + 1], two * x[f + 2], two * x[f + 3]
             b0, b1, b2, b3 = columns[f], columns[f + 1], columns[f + 2], columns[f + 3]
-            w0, w1, w2, w3 = weights[f], weights[f + 1], weights[f + 2], weights[f + 3]
             for j in range(row.size):
-                t0, t1, t2, t3 = a0 - b0[j], a1 - b1[j], a2 - b2[j], a3 - b3[j]
-                row[j] += w0 * t0 * t0 + w1 * t1 * t1 + w2 * t2 * t2 + w3 * t3 * t3
+                row[j] -= a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j]
             f += 4
         while f < d:
-            a0, b0, w0 = A[i, f], columns[f], weights[f]
+            a0, b0 = two * x[f], columns[f]
             for j in range(row.size):
-                t0 = a0 - b0[j]
-                row[j] += w0 * t0 * t0
+                row[j] -= a0 * b0[j]
             f += 1
+        _compute_close_anew(row, a_i, a, raw[i], raw, weights, 0)
+        start += i
 
 
 @summing_loop
@@ -57,28 +97,34 @@ def from_products(A, B, a, b, raw_a, raw_b, weights, tile):
     scaled, so that near neighbours keep their digits.
     """
     np.dot(A, B.T, tile)
-    closest = tile.dtype.type(0.01)
-    zero, one, two = tile.dtype.type(0.0), tile.dtype.type(1.0), tile.dtype.type(2.0)
+    two = tile.dtype.type(2.0)
     for i in range(tile.shape[0]):
-        row = tile[i]
-        a_i = a[i]
-        n_close = zero  # counted in the tile's own type, which keeps the loop vectorised
+        row, a_i = tile[i], a[i]
         for j in range(row.size):
-            size = a_i + b[j]
-            s = size - two * row[j]
+            row[j] = a_i + b[j] - two * row[j]
+        _compute_close_anew(row, a_i, b, raw_a[i], raw_b, weights, i % row.size)
+
+
+@inlined_summing_loop
+def _compute_close_anew(row, a_i, b, x, raw_b, weights, likely):
+    """Where s is below a hundredth of the squared norms it is computed from differences; ``likely`` is looked at first.
+
+    A point meets itself on the diagonal, and often no other this near.
+    """
+    closest, zero, one = row.dtype.type(0.01), row.dtype.type(0.0), row.dtype.type(1.0)
+    n_close = zero  # counted in the tile's own type, which keeps the loop vectorised
+    for j in range(row.size):
+        n_close += one if row[j] < closest * (a_i + b[j]) else zero
+    for step in range(row.size if n_close > zero else 0):
+        j = likely + step
+        j = j if j < row.size else j - row.size
+        if row[j] < closest * (a_i + b[j]):
+            y = raw_b[j]
+            s = zero
+            for f in range(x.size):
+                t = x[f] - y[f]
+                s += weights[f] * t * t
             row[j] = s
-            n_close += one if s < closest * size else zero
-        if n_close > zero:
-            x, start = raw_a[i], i % row.size  # a point meets itself on the diagonal, and often no other this near
-            for step in range(row.size):
-                if n_close == zero:
-                    break
-                j = start + step if start + step < row.size else start + step - row.size
-                if row[j] < closest * (a_i + b[j]):
-                    y = raw_b[j]
-                    s = zero
-                    for f in range(x.size):
-                        t = x[f] - y[f]
-                        s += weights[f] * t * t
-                    row[j] = s
-                    n_close -= one
+            n_close -= one
+            if n_close == zero:
+                break

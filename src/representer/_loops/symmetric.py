@@ -25,6 +25,17 @@ def mirror(tile, diagonal):
 
 
 @loop
+def unpack(tile, diagonal):
+    """A symmetric tile from its values below the diagonal, which are the first ones in its memory, row after row."""
+    values, n = tile.reshape(tile.size), tile.shape[0]
+    for i in range(n - 1, 0, -1):  # from the last row on, so that none is overwritten before it has moved
+        source, target = values[i * (i - 1) // 2 : i * (i + 1) // 2], values[i * n : i * n + i]
+        for j in range(i):
+            target[j] = source[j]
+    mirror(tile, diagonal)
+
+
+@loop
 def write_both(tile, out, row, column):
     """out[row + i, column + j] <- tile_ij and out[column + j, row + i] <- tile_ij."""
     h, w = tile.shape

@@ -158,8 +158,11 @@ class Kernel(Parameters):
             shape = len(A), len(A)  # values above the diagonal are cheaper than another tile
         tiles = _tiles.pairs(len(A), len(B), shape, same)
         if len(tiles) == 1 and out.dtype == A.dtype and out.flags.c_contiguous:
-            with _tiles.one_blas_thread():
-                self.fill_tile(A, B, out, diagonal=same)
+            if same:
+                self.fill_symmetric(A, out)
+            else:
+                with _tiles.one_blas_thread():
+                    self.fill(A, B, out)
             return out
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
 
@@ -181,9 +184,16 @@ class Kernel(Parameters):
 
     def fill_tile(self, A: Any, B: Any, tile: np.ndarray, *, diagonal: bool) -> None:
         """Fill a tile; one on the diagonal of a Gram matrix is made exactly symmetric, with exact values k(x, x)."""
-        self.fill(A, B, tile)
         if diagonal:
-            symmetric.mirror(tile, self.diagonal(A).astype(tile.dtype, copy=False))
+            self.fill_symmetric(A, tile)
+        else:
+            self.fill(A, B, tile)
+
+    def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
+        """tile_ij <- k(a_i, a_j), exactly symmetric, with exact values k(a_i, a_i)."""
+        with _tiles.one_blas_thread():
+            self.fill(A, A, tile)
+        symmetric.mirror(tile, self.diagonal(A).astype(tile.dtype, copy=False))
 
     def _tile(self, A: Any, B: Any, dtype: Any = None) -> np.ndarray:
         """A new array with k(a_i, b_j), converted when this kernel computes in another dtype than asked for."""

@@ -148,7 +148,7 @@ def length_scale(value: Any, n_columns: int, name: str = "length_scale") -> np.n
         scale = np.asarray(1.0 if value is None else value, np.float64)
     except (TypeError, ValueError):
         scale = np.array(np.nan)
-    if scale.ndim > 1 or not np.all(np.isfinite(scale)) or not np.all(scale > 0):
+    if scale.ndim > 1 or not np.all((scale > 0.0) & (scale < np.inf)):
         raise ValueError(f"{name} is {value!r}; it must be a positive number, or one positive number per column.")
     if scale.ndim == 1 and len(scale) != n_columns:
         raise ValueError(

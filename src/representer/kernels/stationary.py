@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse, special
 from sklearn.base import clone
 
-from representer._loops import distances, radial
+from representer._loops import distances, radial, symmetric
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients
-from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_columns
+from representer.kernels.prepared import SOME_COLUMNS, SparseVectors, Vectors, lay_out, scale_columns
 
 
 class Stationary(OfOneNumber):
@@ -44,6 +44,16 @@ class Stationary(OfOneNumber):
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
         self.phi(tile)
+
+    def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
+        own = type(self).fill is Stationary.fill and isinstance(A, Vectors)
+        if not own or A.values.shape[1] > SOME_COLUMNS:
+            super().fill_symmetric(A, tile)
+            return
+        packed = tile.reshape(1, -1)[:, : len(A) * (len(A) - 1) // 2]  # each pair once
+        A.distances_within(packed[0])
+        self.phi(packed)
+        symmetric.unpack(tile, self.diagonal(A))
 
     def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
@@ -103,10 +113,10 @@ class SquaredDistance(Stationary):
 def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
     """Rows less their mean (on both sides the same one), so that distances far from the origin keep their digits."""
     raw = np.ascontiguousarray(X)
-    shift = raw.mean(axis=0, dtype=np.float64).astype(X.dtype) if like is None else like.shift
+    shift = (raw.sum(axis=0, dtype=np.float64) / len(raw)).astype(X.dtype) if like is None else like.shift
     with np.errstate(over="ignore"):
-        inverse = np.broadcast_to(scale**-2.0, X.shape[1]).astype(X.dtype)
-    if not np.all(np.isfinite(inverse)):
+        inverse = np.full(X.shape[1], scale**-2.0, X.dtype)
+    if not inverse.max() < np.inf:
         raise ValueError(f"length_scale is {scale!r}, too small for {X.dtype}; use a larger one, or float64 inputs.")
     values, squares = np.empty_like(raw), np.empty(len(raw), X.dtype)
     scale = np.full(X.shape[1], scale, X.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from representer import _tiles
+from representer._loops import box as loops
 from representer._loops import smo
 from representer.problem import BoxProblem, Progress
 
@@ -78,20 +78,23 @@ class Rates:
     free: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    violation: float
 
     @classmethod
     def of(cls, problem: BoxProblem, state: State, index: Any = slice(None)) -> Rates:
         """Those of all coefficients, or of the ones with this index."""
         c, g, lower, upper = state.c[index], state.g[index], problem.lower[index], problem.upper[index]
-        rise, fall, group = np.empty_like(g), np.empty_like(g), problem.group_of[index]
-        smo.rates(g, c, lower, upper, problem.epsilon, rise, fall)
-        members = [slice(None)] if problem.groups is None else [group == s for s in range(problem.n_groups)]
-        low, high = [rise[m].min(initial=np.inf) for m in members], [fall[m].max(initial=-np.inf) for m in members]
-        return cls(rise, fall, group, (c > lower) & (c < upper), np.array(low), np.array(high))
+        rise, fall, free, group = np.empty_like(g), np.empty_like(g), np.empty(len(g), bool), problem.group_of[index]
+        low, high = np.empty(problem.n_groups), np.empty(problem.n_groups)
+        violation = loops.rates(g, c, lower, upper, problem.epsilon, group, rise, fall, free, low, high)
+        return cls(rise, fall, group, free, low, high, violation)
 
     @property
-    def violation(self) -> float:
-        return max(float((self.high - self.low).max()), 0.0)
+    def intercepts(self) -> np.ndarray:
+        """b of each group: minus the mean rate of the free coefficients, or minus the middle of the extremes."""
+        b = np.empty_like(self.low)
+        loops.intercepts(self.rise, self.fall, self.group, self.low, self.high, b)
+        return b
 
     @property
     def middle(self) -> np.ndarray:
@@ -130,17 +133,20 @@ def are_few(sizes: np.ndarray, room: int, matrices: int = 1) -> bool:
 
 def take_steps(
     state: State, g: np.ndarray, c: np.ndarray, box: Box, aim: float, limit: int, progress: Progress | None
-) -> int:
-    """Pair steps that change g and c, some at a time so that they can be watched and interrupted; how many."""
-    steps = 0
+) -> float:
+    """Pair steps that change g and c, some at a time so that they can be watched and interrupted.
+
+    Returns the violation that they show at the end.
+    """
+    violation, last = np.inf, state.steps + limit
     while not state.stopped:
-        taken, violation = smo.pair_steps(state.K, g, c, *box, aim, min(AT_ONCE, limit - steps))
-        steps += taken
+        taken, violation = smo.pair_steps(state.K, g, c, *box, aim, min(AT_ONCE, last - state.steps))
+        state.steps += taken
         require_finite(g)
         if taken < AT_ONCE:
             break
         state.stopped = progress is not None and bool(progress(PAIR_STEPS, float(violation)))
-    return steps
+    return violation
 
 
 def require_finite(values: np.ndarray) -> None:
@@ -149,23 +155,3 @@ def require_finite(values: np.ndarray) -> None:
         raise ValueError(
             "The kernel has values that are not finite, or too large for float32; scale the inputs, or use another one."
         )
-
-
-def intercepts_of(problem: BoxProblem, rates: Rates) -> np.ndarray:
-    """b of each group: minus the mean rate of the free coefficients, or minus the middle of the extremes."""
-    free = rates.free & (rates.rise == rates.fall)
-    groups = [free & (problem.group_of == s) for s in range(len(rates.low))]
-    low, high = (np.where(np.isfinite(a), a, b) for a, b in ((rates.low, rates.high), (rates.high, rates.low)))
-    middle = np.where(np.isfinite(low), 0.5 * (low + high), 0.0)  # infinite where all are at one bound, or at both
-    return np.array([-rates.rise[mine].mean() if mine.any() else -middle[s] for s, mine in enumerate(groups)])
-
-
-def spans(groups: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Rows (begin, end, group, shift) as `smo` needs them: runs of one group and of consecutive columns, cut short."""
-    shifts = columns - np.arange(len(columns))
-    edges = np.flatnonzero((np.diff(groups) != 0) | (np.diff(shifts) != 0)) + 1
-    rows = []
-    for begin, end in zip([0, *edges], [*edges, len(groups)], strict=True):
-        pieces = _tiles.split(end - begin, smo.SPAN)
-        rows += [(begin + p.start, begin + p.stop, groups[begin], shifts[begin]) for p in pieces]
-    return np.array(rows, np.int64)

@@ -9,6 +9,8 @@ import numpy as np
 
 from representer import _tiles
 from representer._loops import symmetric
+from representer._loops.box import gradient, spans
+from representer._loops.smo import SPAN
 from representer.gram import Gram
 from representer.problem import BoxProblem, Progress
 from representer.solvers.box import (
@@ -18,9 +20,7 @@ from representer.solvers.box import (
     BoxResult,
     Rates,
     State,
-    intercepts_of,
     require_finite,
-    spans,
     take_steps,
 )
 from representer.solvers.kernel_values import is_coarse, rounding_of
@@ -56,7 +56,6 @@ POLISH_UP_TO = 200
 """Coefficients up to which the last digits are found, too."""
 
 
-@_tiles.one_blas_thread()
 def solve(
     problem: BoxProblem,
     *,
@@ -102,9 +101,10 @@ def solve(
             _choose(problem, state, rates, tol)
             return _settle(problem, state, rates, tol, limit)
 
-        polish(problem, state, rates, settle)
+        with _tiles.one_blas_thread():
+            polish(problem, state, rates, settle)
         rates = _exact(problem, state, np.arange(n))
-    intercepts = intercepts_of(problem, rates)
+    intercepts = rates.intercepts
     primal, dual = problem.values(state.c, state.g, intercepts)
     return BoxResult(
         coef=state.c,
@@ -150,6 +150,7 @@ def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Pr
     return rates
 
 
+@_tiles.one_blas_thread()
 def _rounds(
     problem: BoxProblem, state: State, tol: float, limit: int, memory: int | None, progress: Progress | None
 ) -> Rates:
@@ -304,18 +305,19 @@ def _step(
         columns = subset if problem.columns is None else problem.columns[subset]
     c, g, groups, diagonal = state.c[subset], state.g[subset], problem.group_of[subset], K.diagonal()[columns]
     require_finite(diagonal)
-    box = diagonal, problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns)
+    box = diagonal, problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns, SPAN)
     centre = middle[groups]
     size = np.partition(np.abs(g - centre), len(g) // 2)[len(g) // 2]  # the median takes four times as long
-    left = min(most, MANY_STEPS * problem.n - before)
+    left, violation = min(most, MANY_STEPS * problem.n - before), np.inf
     if state.lean and K.dtype == np.float32 and aim > LEAN * size and left > 0:
         lean = (g - centre).astype(np.float32)
-        state.steps += take_steps(state, lean, c, box, aim, left, progress)
+        violation = take_steps(state, lean, c, box, aim, left, progress)
         # a rounding is uniform within half a unit of the last place
         rounding = np.finfo(np.float32).eps / np.sqrt(12.0) * float(np.abs(lean).max())
         state.drift = float(np.hypot(state.drift, rounding * np.sqrt(state.steps - before)))
         g = lean + centre
-    state.steps += take_steps(state, g, c, box, aim, most - (state.steps - before), progress)
+    if violation > aim:
+        take_steps(state, g, c, box, aim, most - (state.steps - before), progress)
     state.c[subset], state.g[subset] = c, g
     return state.steps - before
 
@@ -360,7 +362,9 @@ def _checked(problem: BoxProblem, state: State, rates: Rates, tol: float) -> Rat
 def _exact(problem: BoxProblem, state: State, index: np.ndarray) -> Rates:
     """Compute g of these points in float64, or of all if there is a matrix of that; the rates of all."""
     if state.K.dtype == np.float64:
-        state.g[state.chosen] = state.K @ state.c[state.chosen] - problem.targets[state.chosen]
+        g = np.empty(problem.n)
+        gradient(state.K, state.c[state.chosen], problem.targets[state.chosen], g)
+        state.g[state.chosen] = g
         return Rates.of(problem, state)
     active, wanted = np.flatnonzero(state.c), np.zeros(problem.n, bool)
     wanted[index] = True
