@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from representer._loops.jit import inlined_loop, inlined_summing_loop, loop, summing_loop
+from representer._loops.jit import inlined_loop, loop, summing_loop
+
+CLOSEST = 0.01  # squared distance, as a part of the squared norms, below which their difference loses digits
 
 
 @summing_loop
@@ -67,7 +69,9 @@ def _differences(x, columns, weights, row):
 @summing_loop
 def products_within(A, columns, a, raw, weights, packed):
     """Distances as `from_products` has them, of pairs as `differences_within` lays them out."""
-    start, d, two = 0, A.shape[1], A.dtype.type(2.0)
+    start, d = 0, A.shape[1]
+    closest, two = A.dtype.type(CLOSEST), A.dtype.type(2.0)
+    zero, one = A.dtype.type(0.0), A.dtype.type(1.0)
     for i in range(A.shape[0]):
         row, x, a_i = packed[start : start + i], A[i], a[i]
         for j in range(row.size):
@@ -84,7 +88,11 @@ def products_within(A, columns, a, raw, weights, packed):
             for j in range(row.size):
                 row[j] -= a0 * b0[j]
             f += 1
-        _compute_close_anew(row, a_i, a, raw[i], raw, weights, 0)
+        n_close = zero
+        for j in range(row.size):
+            n_close += one if row[j] < closest * (a_i + a[j]) else zero
+        if n_close > zero:
+            _compute_anew(row, n_close, a_i, a, raw[i], raw, weights, 0)
         start += i
 
 
@@ -97,34 +105,32 @@ def from_products(A, B, a, b, raw_a, raw_b, weights, tile):
     scaled, so that near neighbours keep their digits.
     """
     np.dot(A, B.T, tile)
-    two = tile.dtype.type(2.0)
+    closest, two = tile.dtype.type(CLOSEST), tile.dtype.type(2.0)
+    zero, one = tile.dtype.type(0.0), tile.dtype.type(1.0)
     for i in range(tile.shape[0]):
         row, a_i = tile[i], a[i]
+        n_close = zero  # counted in the tile's own type, which keeps the loop vectorised
         for j in range(row.size):
-            row[j] = a_i + b[j] - two * row[j]
-        _compute_close_anew(row, a_i, b, raw_a[i], raw_b, weights, i % row.size)
+            size = a_i + b[j]
+            s = size - two * row[j]
+            row[j] = s
+            n_close += one if s < closest * size else zero
+        if n_close > zero:  # a point meets itself on the diagonal, and often no other this near
+            _compute_anew(row, n_close, a_i, b, raw_a[i], raw_b, weights, i % row.size)
 
 
-@inlined_summing_loop
-def _compute_close_anew(row, a_i, b, x, raw_b, weights, likely):
-    """Where s is below a hundredth of the squared norms it is computed from differences; ``likely`` is looked at first.
-
-    A point meets itself on the diagonal, and often no other this near.
-    """
-    closest, zero, one = row.dtype.type(0.01), row.dtype.type(0.0), row.dtype.type(1.0)
-    n_close = zero  # counted in the tile's own type, which keeps the loop vectorised
-    for j in range(row.size):
-        n_close += one if row[j] < closest * (a_i + b[j]) else zero
-    for step in range(row.size if n_close > zero else 0):
-        j = likely + step
-        j = j if j < row.size else j - row.size
-        if row[j] < closest * (a_i + b[j]):
+@summing_loop
+def _compute_anew(row, n_close, a_i, b, x, raw_b, weights, likely):
+    """The distances of close points, of which there are so many, from differences; ``likely`` is looked at first."""
+    for step in range(row.size):
+        j = likely + step if likely + step < row.size else likely + step - row.size
+        if row[j] < row.dtype.type(CLOSEST) * (a_i + b[j]):
             y = raw_b[j]
-            s = zero
+            s = row.dtype.type(0.0)
             for f in range(x.size):
                 t = x[f] - y[f]
                 s += weights[f] * t * t
             row[j] = s
-            n_close -= one
-            if n_close == zero:
+            n_close -= row.dtype.type(1.0)
+            if n_close == row.dtype.type(0.0):
                 break
