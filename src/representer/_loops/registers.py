@@ -30,11 +30,18 @@ def store(builder, values, places):
         builder.store(value, place, align=4)
 
 
-def spread(builder, number):
-    """A vector of one number again and again."""
-    vector, lane = vector_of(number.type), ir.IntType(32)
+def spread(builder, number, count=None):
+    """A vector of one number again and again, so many times or as often as a register holds it."""
+    lane = ir.IntType(32)
+    vector = vector_of(number.type) if count is None else ir.VectorType(number.type, count)
     first = builder.insert_element(vector(ir.Undefined), number, lane(0))
     return builder.shuffle_vector(first, first, ir.VectorType(lane, vector.count)(None))
+
+
+def greatest(builder, x, y):
+    """The greater one of each two numbers, of which none is NaN."""
+    flags = "nnan", "nsz"
+    return builder.select(builder.fcmp_ordered(">", x, y, flags=flags), x, y)
 
 
 def transposed(builder, rows):

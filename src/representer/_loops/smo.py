@@ -14,9 +14,9 @@ import numpy as np
 
 from representer._loops.extremes import greatest, least
 from representer._loops.jit import inlined_loop, loop, summing_loop
+from representer._loops.search import CHUNK, any_equal, greatest_ratio
 
 SPAN = 1024  # coefficients whose extreme is found together: only the winning span is searched for the index
-PIECE = 64  # coefficients of that span whose extreme is found again: only the winning piece is searched one by one
 SMALL = 1e-12  # least curvature of a step, for points that coincide
 
 
@@ -120,19 +120,11 @@ def _first(rise, rate, group, spans, lows):
     while s + 1 < len(spans) and (spans[s, 2] != group or lows[s] != rate):
         s += 1
     i, end = spans[s, 0], spans[s, 1]
-    while i + PIECE < end and _least(rise[i : i + PIECE]) != rate:
-        i += PIECE
+    while i + CHUNK < end and not any_equal(rise, i, rate):
+        i += CHUNK
     while i + 1 < end and rise[i] != rate:
         i += 1
     return i, i + spans[s, 3]
-
-
-@inlined_loop
-def _least(rise):
-    lowest = rise.dtype.type(np.inf)
-    for i in range(rise.size):
-        lowest = least(lowest, rise[i])
-    return lowest
 
 
 @inlined_loop
@@ -142,41 +134,15 @@ def _partner(row, diagonal, own, fall, rate, group, spans):
     j is -1 if all of these are zero.
     """
     number = row.dtype.type
-    zero, small = number(0.0), number(SMALL)
-    best, winner = zero, -1
+    partner, shift, top, bottom = -1, 0, number(0.0), number(1.0)
     for s in range(len(spans)):
         if spans[s, 2] == group:
-            begin, end, shift = spans[s, 0], spans[s, 1], spans[s, 3]
-            score = _best_score(row[begin + shift : end + shift], diagonal[begin:end], own, fall[begin:end], rate)
-            if score > best:
-                best, winner = score, s
-    if winner < 0:
-        return -1, -1
-    j, end, shift = spans[winner, 0], spans[winner, 1], spans[winner, 3]
-    while j + PIECE < end:
-        piece = slice(j, j + PIECE)
-        if _best_score(row[j + shift : j + shift + PIECE], diagonal[piece], own, fall[piece], rate) >= best:
-            break
-        j += PIECE
-    while j + 1 < end and _score(row[j + shift], diagonal[j], own, number(fall[j] - rate), zero, small) < best:
-        j += 1
-    return j, j + shift
-
-
-@inlined_loop
-def _score(k, other, own, gain, zero, small):
-    gain = greatest(gain, zero)
-    return gain * gain / greatest(own + other - k - k, small)
-
-
-@inlined_loop
-def _best_score(row, diagonal, own, fall, rate):
-    number = row.dtype.type
-    zero, small = number(0.0), number(SMALL)
-    best = zero
-    for j in range(fall.size):
-        best = greatest(best, _score(row[j], diagonal[j], own, number(fall[j] - rate), zero, small))
-    return best
+            mine = slice(spans[s, 0], spans[s, 1])
+            others = slice(spans[s, 0] + spans[s, 3], spans[s, 1] + spans[s, 3])
+            j, a, b = greatest_ratio(row[others], diagonal[mine], own, fall[mine], rate, number(SMALL))
+            if j >= 0 and a * bottom > top * b:
+                partner, shift, top, bottom = spans[s, 0] + j, spans[s, 3], a, b
+    return partner, partner + shift
 
 
 @summing_loop

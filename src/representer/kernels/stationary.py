@@ -45,9 +45,16 @@ class Stationary(OfOneNumber):
         A.squared_distances(B, tile)
         self.phi(tile)
 
-    def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
+    def _each_pair_once(self, A: Any) -> bool:
         own = type(self).fill is Stationary.fill and isinstance(A, Vectors)
-        if not own or A.values.shape[1] > SOME_COLUMNS:
+        return own and A.values.shape[1] <= SOME_COLUMNS
+
+    def _one_tile(self, A: Any, threads: int) -> int:
+        # two threads have to be told of each tile, which takes as long as a third of it
+        return min(1024, 2048 // threads) if self._each_pair_once(A) else super()._one_tile(A, threads)
+
+    def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
+        if not self._each_pair_once(A):
             super().fill_symmetric(A, tile)
             return
         packed = tile.reshape(1, -1)[:, : len(A) * (len(A) - 1) // 2]  # each pair once
