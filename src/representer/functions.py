@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -74,7 +75,8 @@ class Function:
             )
         checks.finite(self.coef, "coef")
         self.constant = np.asarray(constant, np.float64)[()]
-        checks.finite(np.asarray(self.constant), "constant")
+        if not (isinstance(self.constant, float) and isfinite(self.constant)):
+            checks.finite(np.asarray(self.constant), "constant")
         if np.shape(self.constant) not in ((), self.coef.shape[1:]):
             raise ValueError(
                 f"constant has shape {np.shape(self.constant)}, but there are {self.coef.shape[1:] or 1} outputs; "

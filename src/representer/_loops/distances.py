@@ -7,6 +7,18 @@ from representer._loops.jit import inlined_loop, loop, summing_loop
 CLOSEST = 0.01  # squared distance, as a part of the squared norms, below which their difference loses digits
 
 
+@loop
+def means(raw, shift):
+    """shift_f <- the mean of column f, summed up in float64."""
+    sums = np.zeros(raw.shape[1])
+    for i in range(raw.shape[0]):
+        row = raw[i]
+        for f in range(row.size):
+            sums[f] += row[f]
+    for f in range(sums.size):
+        shift[f] = sums[f] / raw.shape[0]
+
+
 @summing_loop
 def shift_and_scale(raw, shift, scale, values, squares):
     """values_if <- (raw_if - shift_f) / scale_f and squares_i <- sum_f values_if^2."""

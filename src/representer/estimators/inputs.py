@@ -104,13 +104,23 @@ def check_labels(estimator: Any, X: Any, y: Any, least: int = 2) -> tuple[np.nda
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")  # before scikit-learn casts them to whole numbers
     check_lengths(X, y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = _coded(y)
     # a look at whole numbers or words that repeat finds nothing, and takes as long as the fit of some hundred inputs
     if y.dtype.kind not in "biuU" or 2 * len(classes) > len(y):
         check_classification_targets(y)
     if len(classes) < least:
         raise ValueError(f"y has only one class, {classes.tolist()[0]!r}; a classifier needs at least {least}.")
     return classes, codes
+
+
+def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The labels in order, and the index of each among them; two whole numbers are found without sorting."""
+    if y.dtype.kind in "iu" and len(y):
+        least, greatest = y.min(), y.max()
+        codes = y == greatest
+        if least < greatest and np.count_nonzero(y == least) + np.count_nonzero(codes) == len(y):
+            return np.array([least, greatest]), codes.astype(int)
+    return np.unique(y, return_inverse=True)
 
 
 def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:

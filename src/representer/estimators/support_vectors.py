@@ -74,7 +74,13 @@ class SupportVectorMachine(BaseEstimator):
             )
 
     def _keep(
-        self, problem: BoxProblem, coef: np.ndarray, intercept: Any, results: list[BoxResult], plan: Plan
+        self,
+        problem: BoxProblem,
+        coef: np.ndarray,
+        intercept: Any,
+        results: list[BoxResult],
+        plan: Plan,
+        seconds: float,
     ) -> None:
         """Keep f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column for each function."""
         self.kernel_ = kernel = problem.kernel
@@ -86,7 +92,7 @@ class SupportVectorMachine(BaseEstimator):
         prepared = problem.prepared[self.support_] if kernel.sliced and not later else None
         self.function_ = Function(kernel, self._X, columns, intercept, prepared=prepared)
         self.n_iter_ = max(1, *(r.steps for r in results))
-        self.certificate_ = self._certified(results, plan)
+        self.certificate_ = self._certified(results, plan, seconds)
         if not self.certificate_.converged:
             warnings.warn(
                 f"The fit stopped after {self.certificate_.iterations} steps with a violation of "
@@ -99,11 +105,11 @@ class SupportVectorMachine(BaseEstimator):
     def _keep_one(self, problem: BoxProblem, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan) -> Any:
         """Keep a single function."""
         self.support_ = np.flatnonzero(coef)
-        self._keep(problem, coef[:, None], intercept, [result], plan)
+        self._keep(problem, coef[:, None], intercept, [result], plan, result.seconds)
         self.dual_coef_, self.intercept_ = coef[None, self.support_], np.array([intercept])
         return self
 
-    def _certified(self, results: list[BoxResult], plan: Plan) -> Certificate:
+    def _certified(self, results: list[BoxResult], plan: Plan, seconds: float) -> Certificate:
         gaps = np.array([max(r.primal - r.dual, 0.0) for r in results])
         return Certificate(
             solver=plan.solver,
@@ -115,7 +121,7 @@ class SupportVectorMachine(BaseEstimator):
             iterations=sum(r.steps for r in results),
             kernel_evaluations=sum(r.kernel_evaluations for r in results),
             bytes=max(plan.bytes, *(r.bytes for r in results)),
-            seconds=sum(r.seconds for r in results),
+            seconds=seconds,
             precision=" and ".join(sorted({r.precision for r in results})),
             primal=sum(r.primal for r in results),
             dual=sum(r.dual for r in results),

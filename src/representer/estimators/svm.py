@@ -49,7 +49,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             y = self.classes_[codes]
             own = own * compute_class_weight(given, classes=self.classes_, y=y, sample_weight=weights)[codes]
         totals = np.bincount(codes, own, minlength=len(self.classes_))
-        if not np.all(totals > 0):
+        if not totals.min() > 0:
             missing = self.classes_.tolist()[int(np.argmin(totals))]
             raise ValueError(
                 f"All samples of class {missing!r} have weight zero; remove them, or give some a positive weight."
@@ -60,8 +60,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             n, first = len(codes), results[0]
             results[0] = replace(first, kernel_evaluations=first.kernel_evaluations + n * (n + 1) // 2)
             plan = replace(plan, bytes=min(plan.bytes, matrices.bytes + self._calibration_bytes(n)))
-        self._keep_pairs(problems[0], codes, rows, results, plan)
-        self.certificate_ = replace(self.certificate_, seconds=perf_counter() - started)
+        self._keep_pairs(problems[0], codes, rows, results, plan, perf_counter() - started)
         if self.probability:
             self._calibrate(problems, results, plain, rows)
         return self
@@ -125,14 +124,20 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         return results
 
     def _keep_pairs(
-        self, problem: BoxProblem, codes: np.ndarray, rows: list[np.ndarray], results: list[BoxResult], plan: Plan
+        self,
+        problem: BoxProblem,
+        codes: np.ndarray,
+        rows: list[np.ndarray],
+        results: list[BoxResult],
+        plan: Plan,
+        seconds: float,
     ) -> None:
         coef, intercept = np.zeros((len(codes), len(results))), np.empty(len(results))
         for s, (index, result) in enumerate(zip(rows, results, strict=True)):
             coef[index, s], intercept[s] = self._scaled(result)
-        support = np.flatnonzero(np.any(coef != 0.0, axis=1))
+        support = np.flatnonzero(coef if len(results) == 1 else np.any(coef != 0.0, axis=1))
         self.support_ = support[np.argsort(codes[support], kind="stable")]
-        self._keep(problem, coef, intercept if len(results) > 1 else intercept[0], results, plan)
+        self._keep(problem, coef, intercept if len(results) > 1 else intercept[0], results, plan, seconds)
         self.intercept_ = intercept
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_)).astype(np.int32)
         self.dual_coef_ = self._in_rows(coef[self.support_], codes[self.support_])

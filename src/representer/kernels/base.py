@@ -153,16 +153,16 @@ class Kernel(Parameters):
         B = A if same else B
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
-        shape, threads = _tiles.tile_shape(A.dtype), threads or _tiles.default_threads()
-        if same and 0 < len(A) <= self._one_tile(A, threads):
+        shape, in_place = _tiles.tile_shape(A.dtype), out.dtype == A.dtype and out.flags.c_contiguous
+        if same and self._is_one_tile(A, threads):
+            if in_place:
+                self.fill_symmetric(A, out)
+                return out
             shape = len(A), len(A)
         tiles = _tiles.pairs(len(A), len(B), shape, same)
-        if len(tiles) == 1 and out.dtype == A.dtype and out.flags.c_contiguous:
-            if same:
-                self.fill_symmetric(A, out)
-            else:
-                with _tiles.one_blas_thread():
-                    self.fill(A, B, out)
+        if len(tiles) == 1 and in_place:
+            with _tiles.one_blas_thread():
+                self.fill_tile(A, B, out, diagonal=same)
             return out
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
 
@@ -177,7 +177,7 @@ class Kernel(Parameters):
                     out[rows, columns] = tile
 
         # handing over a run takes as long as a tile
-        runs = min(_tiles.RUNS, max(2 * threads, len(tiles) // 8))
+        runs = min(_tiles.RUNS, max(2 * (threads or _tiles.default_threads()), len(tiles) // 8))
         for _ in _tiles.walk(tiles, visit, threads=threads, runs=runs):
             pass
         return out
@@ -189,10 +189,9 @@ class Kernel(Parameters):
         else:
             self.fill(A, B, tile)
 
-    def _one_tile(self, A: Any, threads: int) -> int:
-        """Inputs up to which their matrix is filled as one tile, by one of the threads."""
-        rows, _ = _tiles.tile_shape(A.dtype)
-        return 3 * rows // 2 if isinstance(A, Vectors) else 0  # twice the values are cheaper than two more tiles
+    def _is_one_tile(self, A: Any, threads: int | None) -> bool:
+        """Whether the matrix of some inputs is filled as one tile, by one of the threads."""
+        return isinstance(A, Vectors) and 0 < len(A) <= 384  # some values twice are cheaper than two more tiles
 
     def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
         """tile_ij <- k(a_i, a_j), exactly symmetric, with exact values k(a_i, a_i)."""

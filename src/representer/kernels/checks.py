@@ -144,6 +144,8 @@ def real(value: Any, name: str) -> float:
 
 def length_scale(value: Any, n_columns: int, name: str = "length_scale") -> np.ndarray:
     """A positive number or one per column, as an array that broadcasts against rows. None means 1."""
+    if isinstance(value, float) and 0.0 < value < np.inf:
+        return np.asarray(value, np.float64)
     try:
         scale = np.asarray(1.0 if value is None else value, np.float64)
     except (TypeError, ValueError):

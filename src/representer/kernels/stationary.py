@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse, special
 from sklearn.base import clone
 
+from representer import _tiles
 from representer._loops import distances, radial, symmetric
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients
@@ -49,9 +50,11 @@ class Stationary(OfOneNumber):
         own = type(self).fill is Stationary.fill and isinstance(A, Vectors)
         return own and A.values.shape[1] <= SOME_COLUMNS
 
-    def _one_tile(self, A: Any, threads: int) -> int:
-        # two threads have to be told of each tile, which takes as long as a third of it
-        return min(1024, 2048 // threads) if self._each_pair_once(A) else super()._one_tile(A, threads)
+    def _is_one_tile(self, A: Any, threads: int | None) -> bool:
+        if not self._each_pair_once(A) or len(A) <= 384:
+            return super()._is_one_tile(A, threads)
+        # two threads that have to be told of each tile are not faster
+        return len(A) <= 1024 and (threads or _tiles.default_threads()) <= 2
 
     def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
         if not self._each_pair_once(A):
@@ -119,16 +122,15 @@ class SquaredDistance(Stationary):
 
 def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
     """Rows less their mean (on both sides the same one), so that distances far from the origin keep their digits."""
-    raw = np.ascontiguousarray(X)
-    shift = (raw.sum(axis=0, dtype=np.float64) / len(raw)).astype(X.dtype) if like is None else like.shift
-    with np.errstate(over="ignore"):
-        inverse = np.full(X.shape[1], scale**-2.0, X.dtype)
-    if not inverse.max() < np.inf:
+    if scale.min() <= np.finfo(X.dtype).max ** -0.5:  # one over its square would be infinite
         raise ValueError(f"length_scale is {scale!r}, too small for {X.dtype}; use a larger one, or float64 inputs.")
+    raw, width = np.ascontiguousarray(X), X.shape[1]
+    shift = np.empty(width, X.dtype) if like is None else np.asarray(like.shift, X.dtype)
+    if like is None:
+        distances.means(raw, shift)
     values, squares = np.empty_like(raw), np.empty(len(raw), X.dtype)
-    scale = np.full(X.shape[1], scale, X.dtype)
-    distances.shift_and_scale(raw, np.asarray(shift, X.dtype), scale, values, squares)
-    return Vectors(values, squares, raw=raw, shift=shift, inverse=inverse)
+    distances.shift_and_scale(raw, shift, np.full(width, scale, X.dtype), values, squares)
+    return Vectors(values, squares, raw=raw, shift=shift, inverse=np.full(width, scale**-2.0, X.dtype))
 
 
 class RBF(Stationary):

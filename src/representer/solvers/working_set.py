@@ -46,6 +46,8 @@ VALUE = 3e-7
 """Relative standard error of the objective up to which roundings of g do not matter for it."""
 LEAN = 1e-4
 """Where steps lead to, relative to the rates, below which they need g in float64."""
+COARSE = 1e-5
+"""The same for the greatest rate, where all is computed anew in float64 after these steps."""
 MANY_STEPS = 100
 """Steps for each coefficient from which they need it, too: so many hint at what float32 cannot resolve."""
 LARGE = 1e30
@@ -127,25 +129,34 @@ def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Pr
     n, state.inputs = problem.n, problem.exact
     in_order = problem.groups is None or bool(np.all(np.diff(problem.groups) >= 0))
     state.chosen = np.arange(n) if in_order else np.argsort(problem.group_of, kind="stable")
+    order = slice(None) if in_order else state.chosen
     if problem.matrix is None:
         points = state.inputs if in_order and problem.rows is None else problem.at(state.inputs, state.chosen)
         K = problem.kernel.block(points, threads=problem.threads, out=np.empty((n, n)))
         state.evaluations = n * (n + 1) // 2
     else:
         K = problem.matrix if in_order else problem.matrix[np.ix_(state.chosen, state.chosen)]
-    state.K, state.bytes = K, FEW_BYTES * n * n
-    rates = _exact(problem, state, state.chosen) if np.any(state.c) else Rates.of(problem, state)
-    if np.abs(K.diagonal()).max() < LARGE:
-        state.K = K.astype(np.float32)
-    moved = True
+    state.K, state.bytes, diagonal, groups = K, FEW_BYTES * n * n, K.diagonal().copy(), problem.group_of[order]
+    largest = float(np.abs(diagonal).max())
+    if not largest < np.inf:
+        require_finite(diagonal)
+    box = problem.lower[order], problem.upper[order], problem.epsilon, spans(groups, np.arange(n), SPAN)
+    rates = _exact(problem, state, state.chosen) if state.c.any() else Rates.of(problem, state)
+    coarse, moved = largest < LARGE, True
     for _ in range(CHECKS):
         state.stopped |= progress is not None and bool(progress(PAIR_STEPS, rates.violation))
         if rates.violation <= tol or state.steps >= limit or state.stopped or not moved:
             break
-        coarse = state.K is not K
-        most = min(limit, MANY_STEPS * n) if coarse else limit
-        moved = _step(problem, state, rates.middle, 0.5 * tol, most - state.steps, progress) > 0 or coarse
-        state.K, state.lean = K, False
+        before, c, g = state.steps, state.c[order], state.g[order] - rates.middle[groups]
+        aim, most = 0.5 * tol, limit - before
+        if coarse:  # as far as float32 resolves the rates
+            aim, most = max(aim, COARSE * float(np.abs(g).max())), min(most, MANY_STEPS * n)
+            state.K, single = K.astype(np.float32), diagonal.astype(np.float32)
+            take_steps(state, g.astype(np.float32), c, (single, *box), aim, most, progress)
+        else:
+            take_steps(state, g, c, (diagonal, *box), aim, most, progress)
+        state.c[order], state.K = c, K
+        moved, coarse = state.steps > before or coarse, False
         rates = _exact(problem, state, state.chosen)
     return rates
 
