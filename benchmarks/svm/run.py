@@ -112,7 +112,7 @@ def compare(
     kernel = RBF(length_scale=float(np.sqrt(0.5 / gamma)))
     machines = [SVC(C=C, kernel=kernel), LibSVC(C=C, gamma=gamma, cache_size=2000)]
     machines += [] if IntelSVC is None else [IntelSVC(C=C, gamma=gamma, cache_size=2000)]
-    repeats, rounds = ([5, 5, 5], 5) if len(y) <= 1000 else ([2, 2, 2], 3) if len(y) <= 7500 else ([3, 1, 3], 1)
+    repeats, rounds = ([5, 5, 5], 15) if len(y) <= 1000 else ([2, 2, 2], 3) if len(y) <= 7500 else ([3, 1, 3], 1)
     (ours, theirs, *intel), (model, other, *_) = seconds_of(
         [lambda machine=machine: machine.fit(X, y) for machine in machines], repeats, rounds
     )
