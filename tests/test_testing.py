@@ -219,7 +219,7 @@ class WrongDiagonalOnce(Broken):
 
 def test_check_gram_finds_a_wrong_diagonal(rng):
     with pytest.raises(AssertionError, match=r"diag\(\) differs from the diagonal"):
-        check_gram(WrongDiagonalOnce(), rng.normal(size=(600, 2)))
+        check_gram(WrongDiagonalOnce(), rng.normal(size=(1100, 2)))
 
 
 # ---- functions ----

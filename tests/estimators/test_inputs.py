@@ -178,3 +178,18 @@ def test_labels():
 def test_labels_that_hardly_repeat_are_told():
     with pytest.warns(UserWarning, match="greater than 50%"):
         check_labels(KernelRidge(), np.zeros((30, 1)), np.arange(30))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[0, 1], [-128, 127], [3], [2, 1, 0], [5, 9, 5], [True, False]],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint64, bool, float])
+def test_classes_and_codes_are_those_of_unique(labels, dtype):
+    y = np.repeat(np.array(labels).astype(dtype), 4)
+    classes, codes = check_labels(KernelRidge(), y[:, None], y, least=1)
+    expected = np.unique(y, return_inverse=True)
+    assert np.array_equal(classes, expected[0])
+    assert classes.dtype == y.dtype
+    assert np.array_equal(codes, expected[1])
