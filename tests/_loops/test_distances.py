@@ -116,3 +116,10 @@ def test_shift_and_scale(dtype, shape, rng):
     distances.shift_and_scale(raw, shift, scale, values, squares)
     np.testing.assert_allclose(values, (raw - shift) / scale, rtol=4 * np.finfo(dtype).eps)
     np.testing.assert_allclose(squares, (values.astype(float) ** 2).sum(axis=1), rtol=20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_means_are_summed_in_float64(dtype, rng):
+    raw, shift = (1e4 + rng.normal(size=(3000, 5))).astype(dtype), np.empty(5, dtype)
+    distances.means(raw, shift)
+    np.testing.assert_allclose(shift, raw.astype(np.longdouble).mean(axis=0), rtol=max(np.finfo(dtype).eps, 1e-13))

@@ -247,6 +247,16 @@ def test_many_tiles(dtype, threads):
     np.testing.assert_allclose(K.diagonal(), kernel.diag(X), rtol=tolerance)
 
 
+@pytest.mark.parametrize("width", [5, 20, 40])
+@pytest.mark.parametrize("n", [300, 512, 513, 1100])
+def test_blocks_are_the_same_for_any_number_of_threads(n, width):
+    X = rows(n, width)
+    K = RBF(1.3)(X, threads=1)
+    for threads in (2, 3, 4):
+        assert np.array_equal(RBF(1.3)(X, threads=threads), K)
+    np.testing.assert_allclose(K, RBF(1.3)(X, X), rtol=1e-13)
+
+
 def test_gradients_of_many_rows_are_sums_of_parts():
     X, Y, W = rows(530), rows(20, seed=1), rows(530, 20, seed=2)
     kernel = RBF(1.3) * Linear() + 0.5

@@ -297,6 +297,26 @@ def test_kernel_values_that_are_not_finite_are_told(n, value, epsilon):
         working_set.solve(problem)
 
 
+def test_a_kernel_value_that_is_no_number_between_points_at_rest_is_told():
+    """Steps never look at it; a matrix of all values does."""
+    problem = classification(200)
+    resting = np.flatnonzero(working_set.solve(problem).coef == 0.0)[:2]
+    K = problem.kernel(problem.X)
+    K[np.ix_(resting, resting)] = np.nan
+    with pytest.raises(ValueError, match="values that are not finite"), np.errstate(all="ignore"):
+        working_set.solve(replace(problem, matrix=K))
+
+
+def test_targets_of_few_points_too_large_for_float32(monkeypatch):
+    """The solution for larger targets and boxes is as much larger."""
+    monkeypatch.setattr(working_set, "FEW_BELOW", 700)
+    problem, scale = classification(60), 2.0**150
+    larger = replace(problem, **{name: scale * getattr(problem, name) for name in ("targets", "lower", "upper")})
+    found = working_set.solve(larger, tol=1e-6 * scale)
+    assert found.converged
+    np.testing.assert_allclose(found.coef / scale, working_set.solve(problem, tol=1e-6).coef, atol=1e-5)
+
+
 def test_kernel_values_too_large_for_float32_are_told():
     problem = classification(800)
     problem = replace(problem, kernel=Linear(), X=1e25 * problem.X)

@@ -119,7 +119,7 @@ def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         least, greatest = y.min(), y.max()
         codes = y == greatest
         if least < greatest and np.count_nonzero(y == least) + np.count_nonzero(codes) == len(y):
-            return np.array([least, greatest]), codes.astype(int)
+            return np.array([least, greatest], y.dtype), codes.astype(int)
     return np.unique(y, return_inverse=True)
 
 

@@ -154,9 +154,9 @@ class Kernel(Parameters):
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
         shape, in_place = _tiles.tile_shape(A.dtype), out.dtype == A.dtype and out.flags.c_contiguous
-        if same and self._is_one_tile(A, threads):
+        if same and self._is_one_tile(A):
             if in_place:
-                self.fill_symmetric(A, out)
+                self.fill_tile(A, A, out, diagonal=True)
                 return out
             shape = len(A), len(A)
         tiles = _tiles.pairs(len(A), len(B), shape, same)
@@ -189,7 +189,7 @@ class Kernel(Parameters):
         else:
             self.fill(A, B, tile)
 
-    def _is_one_tile(self, A: Any, threads: int | None) -> bool:
+    def _is_one_tile(self, A: Any) -> bool:
         """Whether the matrix of some inputs is filled as one tile, by one of the threads."""
         return isinstance(A, Vectors) and 0 < len(A) <= 384  # some values twice are cheaper than two more tiles
 

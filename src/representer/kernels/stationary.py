@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse, special
 from sklearn.base import clone
 
-from representer import _tiles
 from representer._loops import distances, radial, symmetric
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients
@@ -47,14 +46,11 @@ class Stationary(OfOneNumber):
         self.phi(tile)
 
     def _each_pair_once(self, A: Any) -> bool:
-        own = type(self).fill is Stationary.fill and isinstance(A, Vectors)
+        own = type(self).fill is Stationary.fill and type(A) is Vectors and len(A) > 1
         return own and A.values.shape[1] <= SOME_COLUMNS
 
-    def _is_one_tile(self, A: Any, threads: int | None) -> bool:
-        if not self._each_pair_once(A) or len(A) <= 384:
-            return super()._is_one_tile(A, threads)
-        # two threads that have to be told of each tile are not faster
-        return len(A) <= 1024 and (threads or _tiles.default_threads()) <= 2
+    def _is_one_tile(self, A: Any) -> bool:
+        return len(A) <= 512 if self._each_pair_once(A) else super()._is_one_tile(A)
 
     def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
         if not self._each_pair_once(A):

@@ -142,7 +142,7 @@ def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Pr
         require_finite(diagonal)
     box = problem.lower[order], problem.upper[order], problem.epsilon, spans(groups, np.arange(n), SPAN)
     rates = _exact(problem, state, state.chosen) if state.c.any() else Rates.of(problem, state)
-    coarse, moved = largest < LARGE, True
+    coarse, moved = max(largest, float(np.abs(state.g).max())) < LARGE, True
     for _ in range(CHECKS):
         state.stopped |= progress is not None and bool(progress(PAIR_STEPS, rates.violation))
         if rates.violation <= tol or state.steps >= limit or state.stopped or not moved:
@@ -377,6 +377,7 @@ def _exact(problem: BoxProblem, state: State, index: np.ndarray) -> Rates:
     if state.K.dtype == np.float64:
         g = np.empty(problem.n)
         gradient(state.K, state.c[state.chosen], problem.targets[state.chosen], g)
+        require_finite(g)  # steps have not seen kernel values between points that stayed where they were
         state.g[state.chosen] = g
         return Rates.of(problem, state)
     active, wanted = np.flatnonzero(state.c), np.zeros(problem.n, bool)
