@@ -40,7 +40,7 @@ def measured_within(loop, A, scale=1.0):
         loop(A, np.ascontiguousarray(A.T), weights, packed)
     else:
         a = (A / scale).astype(A.dtype)
-        loop(a, np.ascontiguousarray(a.T), (a * a).sum(axis=1), A, weights, packed)
+        loop(a, (a * a).sum(axis=1), A, weights, packed)
     return packed
 
 
@@ -48,7 +48,7 @@ WITHIN = pytest.mark.parametrize("loop", [distances.differences_within, distance
 
 
 @WITHIN
-@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (9, 4), (17, 5), (30, 8), (15, 13), (40, 20)])
+@pytest.mark.parametrize("shape", [(4, 3), (5, 1), (9, 4), (17, 5), (30, 8), (15, 13), (40, 20), (75, 9), (98, 32)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_each_pair_once(loop, dtype, shape, rng):
     A, scale = rng.normal(size=shape).astype(dtype), rng.uniform(0.5, 2.0, shape[1])

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from representer._loops.jit import inlined_loop, loop, summing_loop
+from representer._loops.jit import inlined_loop, inlined_summing_loop, loop, summing_loop
+from representer._loops.narrow import multiply_rows
+from representer._loops.registers import BYTES, ROWS, VECTORS
 
 CLOSEST = 0.01  # squared distance, as a part of the squared norms, below which their difference loses digits
 
@@ -79,33 +81,34 @@ def _differences(x, columns, weights, row):
 
 
 @summing_loop
-def products_within(A, columns, a, raw, weights, packed):
-    """Distances as `from_products` has them, of pairs as `differences_within` lays them out."""
-    start, d = 0, A.shape[1]
-    closest, two = A.dtype.type(CLOSEST), A.dtype.type(2.0)
-    zero, one = A.dtype.type(0.0), A.dtype.type(1.0)
-    for i in range(A.shape[0]):
-        row, x, a_i = packed[start : start + i], A[i], a[i]
-        for j in range(row.size):
-            row[j] = a_i + a[j]
-        f = 0
-        while f + 3 < d:
-            a0, a1, a2, a3 = two * x[f], two * x[f + 1], two * x[f + 2], two * x[f + 3]
-            b0, b1, b2, b3 = columns[f], columns[f + 1], columns[f + 2], columns[f + 3]
-            for j in range(row.size):
-                row[j] -= a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j]
-            f += 4
-        while f < d:
-            a0, b0 = two * x[f], columns[f]
-            for j in range(row.size):
-                row[j] -= a0 * b0[j]
-            f += 1
-        n_close = zero
-        for j in range(row.size):
-            n_close += one if row[j] < closest * (a_i + a[j]) else zero
-        if n_close > zero:
-            _compute_anew(row, n_close, a_i, a, raw[i], raw, weights, 0)
-        start += i
+def products_within(A, a, raw, weights, packed):
+    """Distances as `from_products` has them, of pairs as `differences_within` lays them out.
+
+    Some rows with some columns at a time, whose products the registers hold: BLAS would need all pairs twice. There are
+    at least ROWS rows.
+    """
+    n, wide = A.shape[0], VECTORS * BYTES // A.itemsize
+    columns = np.zeros((n // wide + 1, A.shape[1], wide), A.dtype)  # those that are read together stand together
+    for i in range(n):
+        group, row = columns[i // wide], A[i]
+        for f in range(row.size):
+            group[f, i % wide] = row[f]
+    sums = np.empty((ROWS, wide), A.dtype)
+    for start in range(0, n, ROWS):
+        first = min(start, n - ROWS)  # the last rows come with some of those before them
+        for j in range(0, first + ROWS - 1, wide):
+            multiply_rows(A, first, columns[j // wide], sums)
+            for r in range(ROWS):
+                i = first + r
+                source, target = sums[r], packed[i * (i - 1) // 2 + j :]
+                if j + wide <= i:  # a length that is known when the code is made
+                    for q in range(wide):
+                        target[q] = source[q]
+                else:
+                    for q in range(i - j):
+                        target[q] = source[q]
+        for i in range(first, first + ROWS):
+            _from_norms(packed[i * (i - 1) // 2 : i * (i + 1) // 2], a[i], a, raw[i], raw, weights, 0)
 
 
 @summing_loop
@@ -117,23 +120,28 @@ def from_products(A, B, a, b, raw_a, raw_b, weights, tile):
     scaled, so that near neighbours keep their digits.
     """
     np.dot(A, B.T, tile)
-    closest, two = tile.dtype.type(CLOSEST), tile.dtype.type(2.0)
-    zero, one = tile.dtype.type(0.0), tile.dtype.type(1.0)
-    for i in range(tile.shape[0]):
-        row, a_i = tile[i], a[i]
-        n_close = zero  # counted in the tile's own type, which keeps the loop vectorised
-        for j in range(row.size):
-            size = a_i + b[j]
-            s = size - two * row[j]
-            row[j] = s
-            n_close += one if s < closest * size else zero
-        if n_close > zero:  # a point meets itself on the diagonal, and often no other this near
-            _compute_anew(row, n_close, a_i, b, raw_a[i], raw_b, weights, i % row.size)
+    for i in range(tile.shape[0]):  # a point meets itself on the diagonal, and often no other this near
+        _from_norms(tile[i], a[i], b, raw_a[i], raw_b, weights, i % tile.shape[1])
+
+
+@inlined_summing_loop
+def _from_norms(row, a_i, b, x, raw_b, weights, likely):
+    """Distances of one point from its products with others; ``likely`` is looked at first for one that is close."""
+    closest, two = row.dtype.type(CLOSEST), row.dtype.type(2.0)
+    zero, one = row.dtype.type(0.0), row.dtype.type(1.0)
+    n_close = zero  # counted in the row's own type, which keeps the loop vectorised
+    for j in range(row.size):
+        size = a_i + b[j]
+        s = size - two * row[j]
+        row[j] = s
+        n_close += one if s < closest * size else zero
+    if n_close > zero:
+        _compute_anew(row, n_close, a_i, b, x, raw_b, weights, likely)
 
 
 @summing_loop
 def _compute_anew(row, n_close, a_i, b, x, raw_b, weights, likely):
-    """The distances of close points, of which there are so many, from differences; ``likely`` is looked at first."""
+    """The distances of close points, of which there are so many, from differences."""
     for step in range(row.size):
         j = likely + step if likely + step < row.size else likely + step - row.size
         if row[j] < row.dtype.type(CLOSEST) * (a_i + b[j]):

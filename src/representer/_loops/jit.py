@@ -11,3 +11,4 @@ STRICT = {"contract", "nsz", "arcp", "nnan"}
 loop = njit(nogil=True, cache=True, fastmath=STRICT)
 inlined_loop = njit(nogil=True, cache=True, fastmath=STRICT, forceinline=True)
 summing_loop = njit(nogil=True, cache=True, fastmath=STRICT | {"reassoc"})
+inlined_summing_loop = njit(nogil=True, cache=True, fastmath=STRICT | {"reassoc"}, forceinline=True)

@@ -17,8 +17,8 @@ SLICE = 512
 """Columns of a matrix that are multiplied from both sides before the next ones are read."""
 
 
-def _rows(A, i, V, sums):
-    """sums <- A[i : i + 4] V, where rows of V and sums are three vectors long and contiguous."""
+def multiply_rows(A, i, V, sums):
+    """sums <- A[i : i + 4] V, where each row of V and of sums is contiguous and three vectors long."""
     sums[:] = A[i : i + ROWS] @ V
 
 
@@ -71,7 +71,7 @@ def _in_registers(typing_context, A, i, V, sums):
 _compiled: Any = intrinsic(_in_registers)
 
 
-@overload(_rows, jit_options={"fastmath": STRICT})
+@overload(multiply_rows, jit_options={"fastmath": STRICT})
 def _compiled_rows(A, i, V, sums):
     return lambda A, i, V, sums: _compiled(A, i, V, sums)
 
@@ -101,7 +101,7 @@ def add_product(A, V, out):
                 group[k, q] = V[k, c + q] if q < width else 0
         for i in range(0, n, ROWS):
             first = min(i, n - ROWS)  # the last rows come with some of those before them
-            _rows(A, first, group, sums)
+            multiply_rows(A, first, group, sums)
             for r in range(i - first, ROWS):
                 for q in range(width):
                     out[first + r, c + q] += sums[r, q]

@@ -100,10 +100,10 @@ class Vectors(Prepared):
     def distances_within(self, packed: np.ndarray) -> None:
         """packed <- |x_i - x_j|^2 for j < i, those of x_1, then those of x_2, and so on."""
         rows, weights = self._differences()
-        if self.values.shape[1] <= FEW_COLUMNS:
+        if self.values.shape[1] <= FEW_COLUMNS or len(self) < distances.ROWS:
             distances.differences_within(rows, self.raw_columns, weights, packed)
         else:
-            distances.products_within(self.values, self.columns, self.squares, rows, weights, packed)
+            distances.products_within(self.values, self.squares, rows, weights, packed)
 
     def absolute_differences(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|_1."""
