@@ -17,11 +17,23 @@ def test_mirror(dtype, n, rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_unpack(dtype, n, rng):
     K, diagonal = rng.normal(size=(n, n)).astype(dtype), rng.normal(size=n).astype(dtype)
-    tile, below = np.full(n * n, np.nan, dtype), K[np.tril_indices(n, -1)]
-    tile[: len(below)] = below
-    tile = tile.reshape(n, n)
-    symmetric.unpack(tile, diagonal)
-    assert np.array_equal(tile, np.tril(K, -1) + np.tril(K, -1).T + np.diag(diagonal))
+    expected = np.tril(K, -1) + np.tril(K, -1).T + np.diag(diagonal)
+    tile, below = np.full((n, n), np.nan, dtype), K[np.tril_indices(n, -1)]
+    tile.ravel()[: len(below)] = below
+    symmetric.unpack(tile.ravel()[: len(below)], diagonal, tile)  # within the same memory
+    assert np.array_equal(tile, expected)
+    other = np.full((n, n), np.nan, np.float32)
+    symmetric.unpack(below, diagonal, other)  # into another type
+    assert np.array_equal(other, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("n", [1, 2, 17])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_packed(dtype, n, rng):
+    K = rng.normal(size=(2 * n, n)).astype(dtype)[::2]
+    values = symmetric.packed(K)
+    assert values.dtype == dtype
+    assert np.array_equal(values, K[np.tril_indices(n, -1)])
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (8, 8), (16, 16), (17, 15), (33, 1), (15, 34), (41, 57)])

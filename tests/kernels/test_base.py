@@ -248,13 +248,15 @@ def test_many_tiles(dtype, threads):
 
 
 @pytest.mark.parametrize("width", [5, 20, 40])
-@pytest.mark.parametrize("n", [300, 512, 513, 1100])
-def test_blocks_are_the_same_for_any_number_of_threads(n, width):
-    X = rows(n, width)
+@pytest.mark.parametrize("n", [300, 512, 513, 700, 1024, 1100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_are_the_same_for_any_number_of_threads(dtype, n, width):
+    X = rows(n, width).astype(dtype)
     K = RBF(1.3)(X, threads=1)
     for threads in (2, 3, 4):
         assert np.array_equal(RBF(1.3)(X, threads=threads), K)
-    np.testing.assert_allclose(K, RBF(1.3)(X, X), rtol=1e-13)
+    tolerance = 500 * np.finfo(dtype).eps
+    np.testing.assert_allclose(K, RBF(1.3)(X, X), rtol=tolerance, atol=tolerance)
 
 
 def test_gradients_of_many_rows_are_sums_of_parts():

@@ -10,13 +10,14 @@ from representer._loops.jit import loop, summing_loop
 
 
 @summing_loop
-def gradient(K, c, targets, g):
-    """g <- K c - t, without BLAS, whose threads take longer to wake up than some hundred coefficients do."""
+def gradient(below, diagonal, c, targets, g):
+    """g <- K c - t from the values of K below its diagonal, row after row, and those on it."""
     for i in range(c.size):
-        row, total = K[i], 0.0
-        for j in range(c.size):
+        row, own, total = below[i * (i - 1) // 2 : i * (i + 1) // 2], c[i], 0.0
+        for j in range(i):
             total += row[j] * c[j]
-        g[i] = total - targets[i]
+            g[j] += row[j] * own
+        g[i] = total + diagonal[i] * own - targets[i]
 
 
 @loop

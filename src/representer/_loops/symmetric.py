@@ -25,14 +25,25 @@ def mirror(tile, diagonal):
 
 
 @loop
-def unpack(tile, diagonal):
-    """A symmetric tile from its values below the diagonal, which are the first ones in its memory, row after row."""
-    values, n = tile.reshape(tile.size), tile.shape[0]
-    for i in range(n - 1, 0, -1):  # from the last row on, so that none is overwritten before it has moved
-        source, target = values[i * (i - 1) // 2 : i * (i + 1) // 2], values[i * n : i * n + i]
+def unpack(values, diagonal, tile):
+    """A symmetric tile from its values below the diagonal, row after row; they may be the first ones in its memory."""
+    for i in range(tile.shape[0] - 1, 0, -1):  # from the last row on, so that none is overwritten before it has moved
+        source, target = values[i * (i - 1) // 2 : i * (i + 1) // 2], tile[i]
         for j in range(i):
             target[j] = source[j]
     mirror(tile, diagonal)
+
+
+@loop
+def packed(matrix):
+    """The values below the diagonal, row after row."""
+    n = matrix.shape[0]
+    values = np.empty(n * (n - 1) // 2, matrix.dtype)
+    for i in range(1, n):
+        source, target = matrix[i], values[i * (i - 1) // 2 : i * (i + 1) // 2]
+        for j in range(i):
+            target[j] = source[j]
+    return values
 
 
 @loop

@@ -18,6 +18,7 @@ from representer.kernels.base import Kernel
 from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.histogram import Chi2
 from representer.kernels.precomputed import Precomputed
+from representer.kernels.prepared import rows_at
 from representer.kernels.stationary import RBF, Laplacian, Matern
 
 NAMES: dict[str, type[Kernel]] = {
@@ -74,8 +75,7 @@ def _is_plain(X: Any) -> bool:
     """Whether X is an array of rows of finite floats, in which no rule of scikit-learn finds a fault."""
     if type(X) is not np.ndarray or X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not X.size:
         return False
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(X.sum()))
+    return checks.are_finite(X)
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -131,7 +131,7 @@ def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:
         return X.iloc[rows]
     if sparse.issparse(X):
         return X.tocsr()[rows]
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+    return rows_at(X, rows) if hasattr(X, "shape") else [X[i] for i in rows]
 
 
 def forget(estimator: Any, *names: str) -> None:

@@ -86,10 +86,13 @@ class SupportVectorMachine(BaseEstimator):
         self.kernel_ = kernel = problem.kernel
         if not len(self.support_):
             self.support_ = np.arange(1)  # a constant function still needs a point that tells the type of its inputs
-        self._X = take(problem.X, self.support_, kernel)
         columns = coef[self.support_, 0] if coef.shape[1] == 1 else coef[self.support_]
         later = isinstance(problem.prepared, Later)  # then the function does it as well, and keeps no second copy
         prepared = problem.prepared[self.support_] if kernel.sliced and not later else None
+        if prepared is not None and getattr(problem.prepared, "raw", None) is problem.X:
+            self._X = prepared.raw  # the same rows need no second copy
+        else:
+            self._X = take(problem.X, self.support_, kernel)
         self.function_ = Function(kernel, self._X, columns, intercept, prepared=prepared)
         self.n_iter_ = max(1, *(r.steps for r in results))
         self.certificate_ = self._certified(results, plan, seconds)

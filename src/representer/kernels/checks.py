@@ -82,21 +82,28 @@ def _not_numbers(name: str, what: str) -> str:
 
 
 def finite(X: Any, name: str) -> None:
-    """Raise if an entry is NaN or infinite. The sum is looked at first, which needs no array of flags."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite((X.data if sparse.issparse(X) else X).sum()):
-            return
+    """Raise if an entry is NaN or infinite."""
+    if are_finite(X.data if sparse.issparse(X) else X):
+        return
     if sparse.issparse(X):
         X = X.tocoo()
         bad = ~np.isfinite(X.data)
         where = np.stack([X.row[bad], X.col[bad]], axis=1)
     else:
         where = np.argwhere(~np.isfinite(X))
-    if len(where):
-        raise ValueError(
-            f"{name} has {len(where)} entries that are NaN or infinite, the first at {tuple(map(int, where[0]))}; "
-            "remove or impute them."
-        )
+    raise ValueError(
+        f"{name} has {len(where)} entries that are NaN or infinite, the first at {tuple(map(int, where[0]))}; "
+        "remove or impute them."
+    )
+
+
+def are_finite(values: np.ndarray) -> bool:
+    """Whether no entry is NaN or infinite. Of many their sum is looked at first, which needs no array of flags."""
+    if values.size > 10_000:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(values.sum()):
+                return True
+    return bool(np.isfinite(values).all())
 
 
 def objects(X: Any, name: str) -> list:

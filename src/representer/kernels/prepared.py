@@ -5,7 +5,6 @@ Validated once, scaled, with norms, and cut into slices without further checks.
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -15,6 +14,7 @@ from scipy import sparse
 
 from representer._loops import coordinates, distances, products
 from representer._loops import sparse as sparse_loops
+from representer._loops.registers import ROWS
 
 FEW_COLUMNS = 8
 """Up to here distances from differences are as fast as from a matrix product (0.6 ns a pair at 8), and exact."""
@@ -32,13 +32,20 @@ class Prepared:
         return getattr(self, self.per_row[0]).shape[0]
 
     def __getitem__(self, index: Any) -> Self:
-        part = copy(self)
+        part = object.__new__(type(self))
+        part.__dict__.update(self.__dict__)
         for cached in ("columns", "raw_columns"):
             part.__dict__.pop(cached, None)
         for name in self.per_row:
             rows = getattr(self, name)
-            part.__dict__[name] = None if rows is None else rows[index]
+            part.__dict__[name] = None if rows is None else rows_at(rows, index)
         return part
+
+
+def rows_at(rows: Any, index: Any) -> Any:
+    """rows[index] of an array or a sparse matrix."""
+    places = isinstance(rows, np.ndarray) and isinstance(index, np.ndarray) and index.dtype.kind == "i"
+    return rows.take(index, 0) if places else rows[index]  # up to three times as fast
 
 
 @dataclass
@@ -100,7 +107,7 @@ class Vectors(Prepared):
     def distances_within(self, packed: np.ndarray) -> None:
         """packed <- |x_i - x_j|^2 for j < i, those of x_1, then those of x_2, and so on."""
         rows, weights = self._differences()
-        if self.values.shape[1] <= FEW_COLUMNS or len(self) < distances.ROWS:
+        if self.values.shape[1] <= FEW_COLUMNS or len(self) < ROWS:
             distances.differences_within(rows, self.raw_columns, weights, packed)
         else:
             distances.products_within(self.values, self.squares, rows, weights, packed)

@@ -18,6 +18,9 @@ from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients
 from representer.kernels.prepared import SOME_COLUMNS, SparseVectors, Vectors, lay_out, scale_columns
 
+ONE_TILE = 2**22
+"""Bytes of a matrix up to which one thread has computed it when two have shared out the tiles and done theirs."""
+
 
 class Stationary(OfOneNumber):
     """The family: distances, gradients and sparse inputs, written once. phi(0) must be 1.
@@ -26,6 +29,7 @@ class Stationary(OfOneNumber):
     """
 
     length_scale: Any
+    _quick = False  # whether phi takes about a nanosecond, less than the distances
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         self.check()
@@ -50,16 +54,29 @@ class Stationary(OfOneNumber):
         return own and A.values.shape[1] <= SOME_COLUMNS
 
     def _is_one_tile(self, A: Any) -> bool:
-        return len(A) <= 512 if self._each_pair_once(A) else super()._is_one_tile(A)
+        if not self._each_pair_once(A):
+            return super()._is_one_tile(A)
+        return len(A) <= 512 or (self._quick and len(A) ** 2 * A.dtype.itemsize <= ONE_TILE)
 
     def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
         if not self._each_pair_once(A):
             super().fill_symmetric(A, tile)
             return
-        packed = tile.reshape(1, -1)[:, : len(A) * (len(A) - 1) // 2]  # each pair once
-        A.distances_within(packed[0])
-        self.phi(packed)
-        symmetric.unpack(tile, self.diagonal(A))
+        values = tile.reshape(1, -1)[:, : len(A) * (len(A) - 1) // 2]
+        self._fill_pairs(A, values)
+        symmetric.unpack(values[0], self.diagonal(A), tile)
+
+    def packed(self, A: Any, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        if not self._each_pair_once(A):
+            return super().packed(A, threads=threads)
+        values = np.empty((1, len(A) * (len(A) - 1) // 2), A.dtype)
+        self._fill_pairs(A, values)
+        return values[0], self.diagonal(A)
+
+    def _fill_pairs(self, A: Vectors, values: np.ndarray) -> None:
+        """Values of a_1 with a_0, then of a_2 with a_0 and a_1, and so on, in one row, as phi takes tiles."""
+        A.distances_within(values[0])
+        self.phi(values)
 
     def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
@@ -147,6 +164,7 @@ class RBF(Stationary):
     """
 
     of_distance = True
+    _quick = True
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
@@ -183,6 +201,10 @@ class Matern(Stationary):
     def __init__(self, length_scale: Any = None, nu: float = 1.5):
         self.length_scale = length_scale
         self.nu = nu
+
+    @property
+    def _quick(self) -> bool:  # type: ignore[override]
+        return self.nu in (0.5, 1.5, 2.5, np.inf)
 
     def check(self) -> None:
         if self.nu != np.inf and checks.positive(self.nu, "nu") > 100:

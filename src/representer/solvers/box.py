@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from representer._loops import box as loops
-from representer._loops import smo
+from representer._loops import smo, symmetric
 from representer.problem import BoxProblem, Progress
 
 FEW_BELOW = 700
-"""Coefficients below which all have a float64 matrix, too: the check of a float32 one would take longer."""
+"""Coefficients below which all have float64 values, too: the check of a float32 matrix would take longer."""
 FEW_BYTES = 12
-"""Bytes of each value of these two matrices."""
+"""Bytes of each of their values: half a matrix in float64, and a whole one in float64 if float32 does not do."""
 FEW_SHARED = 3000
 """Points of several classes up to which small pairs of them share a float64 matrix."""
 AT_ONCE = 50_000
@@ -54,6 +54,8 @@ class State:
     inputs: Any = None
     chosen: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     K: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    packed: tuple[np.ndarray, np.ndarray] | None = None
+    """Few coefficients have half of their matrix in float64: what is below the diagonal, and the diagonal."""
     buffer: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Where all matrices are kept, one after the other: fresh pages of memory cost more time than kernel values."""
     lean: bool = True
@@ -66,6 +68,13 @@ class State:
     rounds: int = 0
     evaluations: int = 0
     bytes: int = 0
+
+    def unpack(self, dtype: Any) -> None:
+        """Let K be the whole matrix of few coefficients, for steps in this precision."""
+        assert self.packed is not None
+        self.K, n = np.empty((0, 0), dtype), len(self.chosen)  # let go of the old one first
+        self.K = np.empty((n, n), dtype)
+        symmetric.unpack(*self.packed, self.K)
 
 
 @dataclass
@@ -151,7 +160,7 @@ def take_steps(
 
 def require_finite(values: np.ndarray) -> None:
     """Raise where kernel values cannot be stepped on, which would never end."""
-    if not np.all(np.isfinite(values)):
+    if not np.isfinite(values).all():
         raise ValueError(
             "The kernel has values that are not finite, or too large for float32; scale the inputs, or use another one."
         )

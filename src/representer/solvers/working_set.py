@@ -103,6 +103,8 @@ def solve(
             _choose(problem, state, rates, tol)
             return _settle(problem, state, rates, tol, limit)
 
+        if state.packed is not None:
+            state.unpack(np.float64)
         with _tiles.one_blas_thread():
             polish(problem, state, rates, settle)
         rates = _exact(problem, state, np.arange(n))
@@ -132,11 +134,13 @@ def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Pr
     order = slice(None) if in_order else state.chosen
     if problem.matrix is None:
         points = state.inputs if in_order and problem.rows is None else problem.at(state.inputs, state.chosen)
-        K = problem.kernel.block(points, threads=problem.threads, out=np.empty((n, n)))
+        below, diagonal = problem.kernel.packed(points, threads=problem.threads)
+        below, diagonal = below.astype(np.float64, copy=False), diagonal.astype(np.float64, copy=False)
         state.evaluations = n * (n + 1) // 2
     else:
         K = problem.matrix if in_order else problem.matrix[np.ix_(state.chosen, state.chosen)]
-    state.K, state.bytes, diagonal, groups = K, FEW_BYTES * n * n, K.diagonal().copy(), problem.group_of[order]
+        below, diagonal = symmetric.packed(K), K.diagonal().copy()
+    state.packed, state.bytes, groups = (below, diagonal), FEW_BYTES * n * n, problem.group_of[order]
     largest = float(np.abs(diagonal).max())
     if not largest < np.inf:
         require_finite(diagonal)
@@ -151,11 +155,13 @@ def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Pr
         aim, most = 0.5 * tol, limit - before
         if coarse:  # as far as float32 resolves the rates
             aim, most = max(aim, COARSE * float(np.abs(g).max())), min(most, MANY_STEPS * n)
-            state.K, single = K.astype(np.float32), diagonal.astype(np.float32)
-            take_steps(state, g.astype(np.float32), c, (single, *box), aim, most, progress)
+            state.unpack(np.float32)
+            take_steps(state, g.astype(np.float32), c, (diagonal.astype(np.float32), *box), aim, most, progress)
         else:
+            if state.K.dtype != np.float64:
+                state.unpack(np.float64)
             take_steps(state, g, c, (diagonal, *box), aim, most, progress)
-        state.c[order], state.K = c, K
+        state.c[order] = c
         moved, coarse = state.steps > before or coarse, False
         rates = _exact(problem, state, state.chosen)
     return rates
@@ -373,10 +379,10 @@ def _checked(problem: BoxProblem, state: State, rates: Rates, tol: float) -> Rat
 
 
 def _exact(problem: BoxProblem, state: State, index: np.ndarray) -> Rates:
-    """Compute g of these points in float64, or of all if there is a matrix of that; the rates of all."""
-    if state.K.dtype == np.float64:
+    """Compute g of these points in float64, or of all if their values are known; the rates of all."""
+    if state.packed is not None:
         g = np.empty(problem.n)
-        gradient(state.K, state.c[state.chosen], problem.targets[state.chosen], g)
+        gradient(*state.packed, state.c[state.chosen], problem.targets[state.chosen], g)
         require_finite(g)  # steps have not seen kernel values between points that stayed where they were
         state.g[state.chosen] = g
         return Rates.of(problem, state)
