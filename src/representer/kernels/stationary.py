@@ -67,7 +67,7 @@ class Stationary(OfOneNumber):
         symmetric.unpack(values[0], self.diagonal(A), tile)
 
     def packed(self, A: Any, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        if not self._each_pair_once(A):
+        if not (self._each_pair_once(A) and self._is_one_tile(A)):
             return super().packed(A, threads=threads)
         values = np.empty((1, len(A) * (len(A) - 1) // 2), A.dtype)
         self._fill_pairs(A, values)
