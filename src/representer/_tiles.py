@@ -70,7 +70,7 @@ def walk(
         with one_blas_thread():
             yield from map(visit, parts)
         return
-    with one_blas_thread(), _workers(threads - 1) as pool:
+    with one_blas_thread(), workers(threads - 1) as pool:
         pending = [pool.submit(visit, part) for part in parts]
         try:
             for r in range(runs):
@@ -110,7 +110,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 
 
 @contextmanager
-def _workers(threads: int) -> Iterator[ThreadPoolExecutor]:
+def workers(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Threads that stay for the next walk, as starting them takes a millisecond; own ones for a walk inside a walk."""
     if not _taken.acquire(blocking=False):
         with ThreadPoolExecutor(threads) as pool:

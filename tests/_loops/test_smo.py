@@ -1,7 +1,9 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
-from representer._loops import smo
+from representer._loops import pair, smo
 
 
 def problem(n, seed, epsilon=0.0, n_groups=1):
@@ -180,3 +182,58 @@ def test_rates_at_bounds_and_kinks():
     smo.rates(np.arange(5.0), c, lower, upper, 0.25, rise, fall)
     assert np.array_equal(rise, [-0.25, 0.75, 2.25, 3.25, np.inf])
     assert np.array_equal(fall, [-np.inf, 0.75, 1.75, 3.25, 4.25])
+
+
+def by_two(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead=None, patience=(10**12, 0)):
+    """Steps by two threads, which both have to find the same."""
+    before, rise, fall, other_c = c.copy(), np.empty_like(g), np.empty_like(g), c.copy()
+    smo.rates(g, c, lower, upper, epsilon, rise, fall)
+    lines = pair.new_lines(4)
+    box, shared = (diagonal, lower, upper, epsilon, spans), (tol, max_steps, ahead, patience, lines)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(smo.half_steps, K, rise, fall, other_c, *box, *shared, 1)
+        result = smo.half_steps(K, rise, fall, c, *box, *shared, 0)
+    assert other.result() == result
+    assert np.array_equal(other_c, c)
+    smo.restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans)
+    return result, bool(lines[0, smo.STOP])
+
+
+@pytest.mark.parametrize("kinds", [(np.float32,) * 2, (np.float32, np.float64), (np.float64,) * 2], ids=str)
+@pytest.mark.parametrize("size", [7, 20, 39])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_two_threads_take_the_same_steps(epsilon, size, kinds):
+    K, t, lower, upper, epsilon, groups = problem(40, 1, epsilon)
+    box = np.diag(K).astype(kinds[0]), lower, upper, epsilon, spans_of(groups, size), 1e-3, 10**6
+    c, g = np.zeros(40), -t.astype(kinds[1])
+    other_c, other_g = c.copy(), g.copy()
+    expected = smo.pair_steps(K.astype(kinds[0]), g, c, *box)
+    assert expected[0] > 10
+    assert by_two(K.astype(kinds[0]), other_g, other_c, *box) == (expected, False)
+    assert np.array_equal(other_c, c)
+    assert np.array_equal(other_g, g)
+
+
+def test_two_threads_stop_at_their_limit_or_where_one_is_late():
+    K, t, lower, upper, epsilon, groups = problem(40, 2)
+    box = np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 7), 1e-9
+    result, late = by_two(K, -t, np.zeros(40), *box, 5)
+    assert (result[0], late) == (5, False)
+    result, late = by_two(K, -t, np.zeros(40), *box, 5, patience=(-1, 0))
+    assert (result[0], late) == (0, True)
+    result, late = by_two(K, -t, np.zeros(40), *box, 10**6, patience=(10**12, -2 * 10**12))
+    assert (result[0], late) == (1, True)
+
+
+@pytest.mark.parametrize("kinds", [(np.float32,) * 2, (np.float32, np.float64), (np.float64,) * 2], ids=str)
+def test_rows_that_are_loaded_ahead_give_the_same_steps(kinds):
+    K, t, lower, upper, epsilon, groups = problem(300, 3)
+    box = np.diag(K).astype(kinds[0]), lower, upper, epsilon, spans_of(groups, 290), 1e-3, 200
+    paths = []
+    for ahead in (None, 64, 512):
+        c, g = np.zeros(300), -t.astype(kinds[1])
+        smo.pair_steps(K.astype(kinds[0]), g, c, *box, ahead)
+        paths.append((c, g))
+    for c, g in paths[1:]:
+        assert np.array_equal(c, paths[0][0])
+        assert np.array_equal(g, paths[0][1])

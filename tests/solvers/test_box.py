@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,53 @@ def test_steps_reach_the_aim_and_keep_the_sums(problem, state):
     assert box.Rates.of(problem, state).violation <= 1e-6
     assert [state.c[problem.groups == s].sum() for s in (0, 1)] == pytest.approx(sums)
     np.testing.assert_allclose(state.g, problem.kernel(problem.X) @ state.c - problem.targets, atol=1e-12)
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Coefficients that count as many, so that two threads step on them: their state, and what steps need."""
+    rng, n = np.random.default_rng(0), 200
+    K = RBF(1.0)(rng.normal(size=(n, 3)))
+    bounds = K.diagonal().copy(), np.full(n, -2.0), np.full(n, 2.0), 0.1, spans(np.zeros(n, int), np.arange(n), 50)
+    monkeypatch.setattr(box, "FAR", n)
+    return box.State(np.zeros(n), -rng.normal(size=n), K=K), bounds
+
+
+def stepped(many, **more):
+    state, bounds = many
+    state = replace(state, **more)
+    c, g = state.c.copy(), state.g.copy()
+    violation = box.take_steps(state, g, c, bounds, 1e-6, 10**5, None)
+    return state, c, g, violation
+
+
+def test_two_threads_find_what_one_does(many, monkeypatch):
+    monkeypatch.setattr(box, "PATIENCE", (10**15, 0))  # however busy the machine is
+    one, two = stepped(many, alone=True), stepped(many)
+    assert one[0].alone
+    assert not two[0].alone
+    assert two[0].steps == one[0].steps > 100
+    assert np.array_equal(two[1], one[1])
+    assert np.array_equal(two[2], one[2])
+    assert two[3] == one[3] <= 1e-6
+    monkeypatch.setattr(box, "PATIENCE", (-1, 0))  # both stop at once, and one goes on
+    late = stepped(many)
+    assert late[0].alone
+    assert late[3] <= 1e-6
+    np.testing.assert_allclose(late[1], one[1], atol=1e-5)
+
+
+def test_no_thread_waits_for_one_that_was_interrupted(many, monkeypatch):
+    half = box.smo.half_steps
+
+    def interrupted(*arguments):
+        if arguments[-1] == 0:
+            raise KeyboardInterrupt
+        return half(*arguments)
+
+    monkeypatch.setattr(box.smo, "half_steps", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stepped(many)
 
 
 def test_intercepts_are_rates_of_free_coefficients_or_between_the_extremes(problem, state):

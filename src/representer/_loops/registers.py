@@ -62,3 +62,11 @@ def add_product(builder, add, sums, factors, others):
     """sums + factors others, or minus, as ``add`` is the builder's fadd or fsub."""
     products = [builder.fmul(f, x, flags=FUSED) for f, x in zip(factors, others, strict=True)]
     return [add(a, p, flags=FUSED) for a, p in zip(sums, products, strict=True)]
+
+
+def prefetch(builder, place):
+    """Begin to load what is there into the cache; nothing happens where no memory is."""
+    lane, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [pointer, lane, lane, lane])
+    function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+    builder.call(function, [builder.bitcast(place, pointer), lane(0), lane(3), lane(1)])  # to read, and to keep

@@ -20,10 +20,11 @@ CHUNK = 32
 FLAGS = ("nnan", "nsz", "contract")
 
 
-def greatest_ratio(row, diagonal, own, fall, rate, small):
+def greatest_ratio(row, diagonal, own, fall, rate, small, ahead):
     """(j, a, b) of the greatest a / b, a = max(fall_j - rate, 0)^2, b = max(own + diagonal_j - 2 row_j, small).
 
-    j is -1 if all of them are zero. Ratios are compared as products, which take less time than quotients.
+    j is -1 if all of them are zero. Ratios are compared as products, which take less time than quotients. The row is
+    loaded so many entries ahead of the search, also from behind its end, unless that is None.
     """
     return _one_by_one(row, diagonal, own, fall, rate, small)
 
@@ -39,7 +40,7 @@ def _one_by_one(row, diagonal, own, fall, rate, small):
     return best, top, bottom
 
 
-def _by_vectors(typing_context, row, diagonal, own, fall, rate, small):
+def _by_vectors(typing_context, row, diagonal, own, fall, rate, small, ahead):
     """The same for contiguous arrays that are at least CHAINS vectors long."""
 
     def code(context, builder, signature, arguments):
@@ -76,6 +77,8 @@ def _by_vectors(typing_context, row, diagonal, own, fall, rate, small):
 
         with cgutils.for_range_slice(builder, n.type(0), n, n.type(CHAINS * count), n.type) as (j, _):
             j = builder.select(builder.icmp_signed("<", j, last), j, last)  # the last ones come with some before them
+            if signature.args[6] != types.none:
+                registers.prefetch(builder, builder.gep(arrays[0].data, [builder.add(j, arguments[6])]))
             for c, chain in enumerate(chains):
                 known = [builder.load(place) for place in chain]
                 found = better(known, candidate(builder.add(j, n.type(c * count))))
@@ -93,25 +96,46 @@ def _by_vectors(typing_context, row, diagonal, own, fall, rate, small):
         return context.make_tuple(builder, signature.return_type, [builder.sext(place, n.type), top, bottom])
 
     result = types.Tuple((types.intp, row.dtype, row.dtype))
-    return result(row, diagonal, own, fall, rate, small), code
+    return result(row, diagonal, own, fall, rate, small, ahead), code
 
 
 _vectors: Any = intrinsic(_by_vectors)
 
 
 @overload(greatest_ratio, jit_options={"fastmath": STRICT})
-def _compiled_ratio(row, diagonal, own, fall, rate, small):
+def _compiled_ratio(row, diagonal, own, fall, rate, small, ahead):
     least = CHAINS * registers.BYTES * 8 // row.dtype.bitwidth
 
-    def search(row, diagonal, own, fall, rate, small):
+    def search(row, diagonal, own, fall, rate, small, ahead):
         if row.size >= least:
-            return _vectors(row, diagonal, own, fall, rate, small)
+            return _vectors(row, diagonal, own, fall, rate, small, ahead)
         return _one_by_one(row, diagonal, own, fall, rate, small)
 
-    def search_apart(row, diagonal, own, fall, rate, small):
+    def search_apart(row, diagonal, own, fall, rate, small, ahead):
         return _one_by_one(row, diagonal, own, fall, rate, small)
 
     return search if all(array.layout == "C" for array in (row, diagonal, fall)) else search_apart
+
+
+def fetch(row, i):
+    """Begin to load the entries of a line of the cache, from i on, which may be behind the end."""
+
+
+def _fetched(typing_context, row, i):
+    def code(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        registers.prefetch(builder, builder.gep(array.data, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(row, types.intp), code
+
+
+_fetch: Any = intrinsic(_fetched)
+
+
+@overload(fetch, jit_options={"fastmath": STRICT})
+def _compiled_fetch(row, i):
+    return lambda row, i: _fetch(row, i)
 
 
 def any_equal(values, i, number):

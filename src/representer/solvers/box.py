@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from representer import _tiles
 from representer._loops import box as loops
-from representer._loops import smo, symmetric
+from representer._loops import pair, smo, symmetric
 from representer.problem import BoxProblem, Progress
 
 FEW_BELOW = 700
@@ -17,6 +18,13 @@ FEW_BYTES = 12
 """Bytes of each of their values: half a matrix in float64, and a whole one in float64 if float32 does not do."""
 FEW_SHARED = 3000
 """Points of several classes up to which small pairs of them share a float64 matrix."""
+FAR = 4000
+"""Coefficients from which rows of their matrix are in no cache when they are needed, and two threads are faster."""
+AHEAD = 512
+"""Entries of such a row that are loaded before they are used."""
+PATIENCE = 10**7, 10**4
+"""Looks of one thread at the other's turn, in all and for each step, after which it goes on alone: a look takes about a
+nanosecond, so that waiting may take some milliseconds, and as long as the steps."""
 AT_ONCE = 50_000
 """Pair steps between two looks at the clock and the keyboard."""
 PAIR_STEPS = "pair steps"
@@ -64,6 +72,8 @@ class State:
     """The standard error that this gave it."""
     stopped: bool = False
     """Whether the progress function said so."""
+    alone: bool = False
+    """Whether one thread takes the steps."""
     steps: int = 0
     rounds: int = 0
     evaluations: int = 0
@@ -147,15 +157,38 @@ def take_steps(
 
     Returns the violation that they show at the end.
     """
-    violation, last = np.inf, state.steps + limit
+    violation, last, spans = np.inf, state.steps + limit, box[-1]
+    far, halves = len(g) >= FAR, len(spans) > 1 and spans[0, 2] == spans[-1, 2]
     while not state.stopped:
-        taken, violation = smo.pair_steps(state.K, g, c, *box, aim, min(AT_ONCE, last - state.steps))
+        most, alone = min(AT_ONCE, last - state.steps), state.alone or not (far and halves)
+        if alone:
+            taken, violation = smo.pair_steps(state.K, g, c, *box, aim, most, AHEAD if far else None)
+        else:
+            taken, violation = _by_two(state, g, c, box, aim, most)
         state.steps += taken
         require_finite(g)
-        if taken < AT_ONCE:
+        if taken < AT_ONCE and (alone or not state.alone):  # else one thread goes on where two have stopped
             break
         state.stopped = progress is not None and bool(progress(PAIR_STEPS, float(violation)))
     return violation
+
+
+def _by_two(state: State, g: np.ndarray, c: np.ndarray, box: Box, aim: float, most: int) -> tuple[int, float]:
+    """The same steps by two threads, or some of them where these have to wait for a processor: then one goes on."""
+    before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
+    smo.rates(g, c, *box[1:4], rise, fall)
+    lines = pair.new_lines(4)
+    shared = aim, most, AHEAD, PATIENCE, lines
+    with _tiles.workers(1) as pool:
+        other = pool.submit(smo.half_steps, state.K, rise, fall, c.copy(), *box, *shared, 1)
+        try:
+            taken, violation = smo.half_steps(state.K, rise, fall, c, *box, *shared, 0)
+            state.alone = bool(lines[0, smo.STOP])
+        finally:  # also where an interruption has kept this thread from taking part
+            lines.view(np.float64)[0, smo.STOP], lines[0, 0] = 1.0, np.iinfo(np.int64).max
+            other.result()
+    smo.restore(state.K, g, c, before, *box[1:4], rise, fall, box[-1])
+    return taken, violation
 
 
 def require_finite(values: np.ndarray) -> None:

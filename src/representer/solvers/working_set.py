@@ -36,8 +36,6 @@ SHRINK_FROM = 1200
 """Size of a working set from which those who come to rest leave it also on the way to the tolerance."""
 ROUND = 2
 """Steps for each of its coefficients after which it is looked who rests."""
-MANY_BUSY = 0.9
-"""Part of the working set that takes part in steps, below which the rest of it leaves."""
 FEW_NEW = 1 / 8
 """New points, as a part of the working set, up to which they take the places of others; for more it begins anew."""
 EXACT_PAIRS = 2 * 10**5
@@ -91,7 +89,8 @@ def solve(
     begin, n = time.perf_counter(), problem.n
     limit = max(10**7, 100 * n) if max_steps is None else max_steps
     c = np.zeros(n) if start is None else start.astype(np.float64)
-    state = State(c, -problem.targets.astype(np.float64))
+    alone = (problem.threads or _tiles.default_threads()) == 1
+    state = State(c, -problem.targets.astype(np.float64), alone=alone)
     few = n < min(FEW_BELOW, FLAT_UP_TO) and (memory is None or FEW_BYTES * n * n <= memory)
     if few if problem.matrix is None else problem.matrix.dtype == np.float64:
         rates = _few(problem, state, tol, limit, progress)
@@ -227,7 +226,7 @@ def _choose(problem: BoxProblem, state: State, rates: Rates, tol: float, memory:
         better = urgency[waiting] > urgency[state.chosen[slots]]
         _replace(problem, state, np.sort(slots[better]), waiting[better])
     busy = np.flatnonzero(urgency[state.chosen] > 0.0)
-    if len(busy) < MANY_BUSY * len(state.chosen):
+    if _pays(state, busy):
         _leave(state, busy)
 
 
@@ -277,6 +276,11 @@ def _replace(problem: BoxProblem, state: State, slots: np.ndarray, points: np.nd
     state.evaluations += block.size
 
 
+def _pays(state: State, kept: np.ndarray) -> bool:
+    """Whether it takes less time to remove all others than steps take for them, if as many follow as there were."""
+    return len(kept) ** 2 < state.steps * (len(state.chosen) - len(kept))
+
+
 def _leave(state: State, kept: np.ndarray) -> None:
     """Keep only these places of the working set: steps on fewer points are cheaper."""
     symmetric.compact(state.buffer, len(state.chosen), kept)
@@ -301,7 +305,7 @@ def _settle(
         busy = np.flatnonzero(now.free | (now.violations > aim))
         if state.stopped or not len(busy):
             break
-        if len(busy) < MANY_BUSY * len(state.chosen):
+        if _pays(state, busy):
             _leave(state, busy)
     state.rounds += 1
     others = np.ones(problem.n, bool)
