@@ -204,7 +204,9 @@ def by_two(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahea
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_two_threads_take_the_same_steps(epsilon, size, kinds):
     K, t, lower, upper, epsilon, groups = problem(40, 1, epsilon)
-    box = np.diag(K).astype(kinds[0]), lower, upper, epsilon, spans_of(groups, size), 1e-3, 10**6
+    spans = spans_of(groups + 3, size)  # also where the only group is not the first one
+    lower[:7] = upper[:7] = 0.0  # and some cannot move
+    box = np.diag(K).astype(kinds[0]), lower, upper, epsilon, spans, 1e-3, 10**6
     c, g = np.zeros(40), -t.astype(kinds[1])
     other_c, other_g = c.copy(), g.copy()
     expected = smo.pair_steps(K.astype(kinds[0]), g, c, *box)

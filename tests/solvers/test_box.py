@@ -92,16 +92,18 @@ def test_two_threads_find_what_one_does(many, monkeypatch):
     np.testing.assert_allclose(late[1], one[1], atol=1e-5)
 
 
-def test_no_thread_waits_for_one_that_was_interrupted(many, monkeypatch):
+@pytest.mark.parametrize(("who", "error"), [(0, KeyboardInterrupt), (1, MemoryError)])
+def test_no_thread_waits_for_one_that_has_failed(who, error, many, monkeypatch):
     half = box.smo.half_steps
 
-    def interrupted(*arguments):
-        if arguments[-1] == 0:
-            raise KeyboardInterrupt
+    def failing(*arguments):
+        if arguments[-1] == who:
+            raise error
         return half(*arguments)
 
-    monkeypatch.setattr(box.smo, "half_steps", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr(box.smo, "half_steps", failing)
+    monkeypatch.setattr(box, "PATIENCE", (10**15, 0))
+    with pytest.raises(error):
         stepped(many)
 
 

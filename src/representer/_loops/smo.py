@@ -96,7 +96,7 @@ def half_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, ma
     patience[0] + patience[1] steps times: each needs a processor of its own.
     """
     found = lines.view(np.float64)
-    number, half = rise.dtype.type, (len(spans) + 1) // 2
+    number, half, group = rise.dtype.type, (len(spans) + 1) // 2, spans[0, 2]
     mine = spans[:half] if me == 0 else spans[half:]
     first, last = mine[0, 0], mine[-1, 1]
     lows, highs = np.empty(len(mine), rise.dtype), np.empty(len(mine), rise.dtype)
@@ -104,7 +104,7 @@ def half_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, ma
     steps, step, looks = 0, number(0.0), 0
     while True:
         _move(K[row_i], K[row_j], step, rise, fall, mine, lows, highs, ahead)
-        group, rate, peak = _worst(mine, lows, highs)
+        _, rate, peak = _worst(mine, lows, highs)
         i, row_i = _first(rise, rate, group, mine, lows)
         line = found[me]
         line[1], line[2], line[3], line[4], line[STOP] = rate, peak, i, row_i, looks > patience[0] + patience[1] * steps

@@ -23,8 +23,9 @@ FAR = 4000
 AHEAD = 512
 """Entries of such a row that are loaded before they are used."""
 PATIENCE = 10**7, 10**4
-"""Looks of one thread at the other's turn, in all and for each step, after which it goes on alone: a look takes about a
-nanosecond, so that waiting may take some milliseconds, and as long as the steps."""
+"""Looks of one thread at the other's turn, in all and for each step, after which it goes on alone.
+
+A look takes about half a nanosecond, so that waiting may take some milliseconds, and as long as the steps do."""
 AT_ONCE = 50_000
 """Pair steps between two looks at the clock and the keyboard."""
 PAIR_STEPS = "pair steps"
@@ -178,14 +179,15 @@ def _by_two(state: State, g: np.ndarray, c: np.ndarray, box: Box, aim: float, mo
     before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
     smo.rates(g, c, *box[1:4], rise, fall)
     lines = pair.new_lines(4)
-    shared = aim, most, AHEAD, PATIENCE, lines
+    shared, never = (aim, most, AHEAD, PATIENCE, lines), np.iinfo(np.int64).max
     with _tiles.workers(1) as pool:
         other = pool.submit(smo.half_steps, state.K, rise, fall, c.copy(), *box, *shared, 1)
+        other.add_done_callback(lambda _: lines[1::2, 0].fill(never))  # nobody waits for one that has failed
         try:
             taken, violation = smo.half_steps(state.K, rise, fall, c, *box, *shared, 0)
             state.alone = bool(lines[0, smo.STOP])
-        finally:  # also where an interruption has kept this thread from taking part
-            lines.view(np.float64)[0, smo.STOP], lines[0, 0] = 1.0, np.iinfo(np.int64).max
+        finally:  # nor for one that was interrupted before it took part
+            lines.view(np.float64)[0, smo.STOP], lines[0, 0] = 1.0, never
             other.result()
     smo.restore(state.K, g, c, before, *box[1:4], rise, fall, box[-1])
     return taken, violation
