@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -78,6 +80,13 @@ def test_decreasing_regularizer_is_refused():
         CustomRegularizer(lambda t: (t - 1) ** 2, lambda t: 2 * (t - 1)).check()
     with pytest.raises(ValueError, match="decreases"):  # the derivative lies, the value does not
         CustomRegularizer(lambda t: -t, lambda t: 1.0).check()
+    with pytest.raises(ValueError, match="near t = 1"):
+        CustomRegularizer(lambda t: t if t < 150 else 300 - t, lambda t: 1.0 if t < 150 else -1.0).check()
+
+
+def test_far_off_a_regulariser_may_be_too_large_for_a_float():
+    CustomRegularizer(lambda t: math.exp(t) - 1.0, math.exp).check()
+    CustomRegularizer(lambda t: np.logaddexp(0.0, t), lambda t: np.exp(t) / (1.0 + np.exp(t))).check()
 
 
 def test_regularizer_that_is_not_convex_must_say_so():

@@ -196,8 +196,10 @@ class CustomRegularizer(Regularizer):
         for name in ("value", "derivative"):
             if not callable(getattr(self, name)):
                 raise TypeError(f"{name} is {getattr(self, name)!r}; give a function of a number.")
-        grid = np.concatenate([[0.0], np.logspace(-6, 2, 81)])
-        values, slopes = (np.array([float(function(t)) for t in grid]) for function in (self.value, self.derivative))
+        grid = np.concatenate([[0.0], np.logspace(-6, 8, 141)])
+        values, slopes = (np.array([_number(f, t) for t in grid]) for f in (self.value, self.derivative))
+        known = (grid <= 100.0) | (np.isfinite(values) & np.isfinite(slopes))  # far off it may be too large for a float
+        grid, values, slopes = grid[known], values[known], slopes[known]
         if np.isnan(values).any() or np.isnan(slopes).any() or slopes.min() < 0 or np.any(np.diff(values) < 0):
             where = grid[int(np.argmin(slopes))] if slopes.min() < 0 else grid[int(np.argmin(np.diff(values)))]
             raise ValueError(
@@ -225,8 +227,13 @@ class CustomRegularizer(Regularizer):
 
     def _slope(self, t: float) -> float:
         """R'(t), infinite where that is too large for a float."""
-        try:
-            with np.errstate(over="ignore"):
-                return float(self.derivative(t))
-        except OverflowError:
-            return np.inf
+        return _number(self.derivative, t)
+
+
+def _number(function: Callable[[float], float], t: float) -> float:
+    """function(t), infinite where that is too large for a float."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(function(t))
+    except OverflowError:
+        return np.inf
