@@ -4,6 +4,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import svm as libsvm
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
@@ -19,6 +20,7 @@ GAMMA = 0.05
 KERNEL = RBF(length_scale=float(np.sqrt(1.0 / (2.0 * GAMMA))))
 
 
+@pytest.mark.filterwarnings("ignore:nu = 0.3 leaves no margin")  # for rows of zeros that have different labels
 @parametrize_with_checks([SVC(), NuSVC(nu=0.3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -319,3 +321,45 @@ def test_several_classes_need_little_memory_beside_their_matrices(rng, monkeypat
         tracemalloc.stop()
     kept = 2 * model.support_vectors_.nbytes  # also as the function's prepared inputs
     assert peak < model.certificate_.bytes + kept + 2 * X.nbytes
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_small_pairs_take_the_memory_that_is_told(threads, rng):
+    X, y = rng.normal(size=(1035, 2)), np.arange(1035) % 3
+    model = SVC(C=10.0, kernel=RBF(1.0), tol=1e-7, threads=threads).fit(X, y)  # which float32 does not resolve
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert model.certificate_.bytes == 8 * 1035**2 + threads * 12 * 690**2
+    assert peak < 1.04 * model.certificate_.bytes
+
+
+def test_no_margin_is_told():
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=(4, 2))
+    far, shift = rng.normal(size=(30, 2)), np.array([4.0, 0.0])
+    X = np.r_[np.repeat(P, 10, axis=0), far + shift, far - shift]
+    y = np.r_[np.tile([0, 1], 20), np.zeros(30, int), np.ones(30, int)]
+    for inputs in (X, X.astype(np.float32)):
+        with pytest.warns(ConvergenceWarning, match="no margin between two classes"):
+            NuSVC(nu=0.3, kernel=RBF(1.0)).fit(inputs, y)
+    assert NuSVC(nu=0.6, kernel=RBF(1.0)).fit(X, y).score(X, y) > 0.75
+
+
+@pytest.mark.parametrize("kind", [sparse.dok_array, sparse.csr_array, sparse.coo_array])
+def test_probabilities_of_sparse_inputs(kind):
+    X, y = make_classification(60, 4, random_state=0)
+    model = SVC(probability=True, kernel=RBF(2.0)).fit(kind(X), y)
+    np.testing.assert_allclose(
+        model.predict_proba(kind(X)), SVC(probability=True, kernel=RBF(2.0)).fit(X, y).predict_proba(X), atol=1e-4
+    )
+
+
+def test_support_vectors_are_rows_of_the_inputs():
+    X, y = make_classification(60, 12, random_state=0)
+    for inputs in (X, np.asfortranarray(X), X.astype(np.float32), X.tolist()):
+        model = SVC().fit(inputs, y)
+        assert np.array_equal(model.support_vectors_, np.asarray(inputs)[model.support_])

@@ -177,8 +177,19 @@ def test_vectors_follow_what_they_are_paired_with():
 
 
 def test_large_finite_numbers_are_finite():
-    checks.finite(np.full((3, 3), 1e308), "X")  # the sum overflows
+    checks.finite(np.full((3, 3), 1e308), "X")
+    checks.finite(np.full((3000, 4), 1e308), "X")  # the sum overflows
     checks.finite(np.array([np.finfo(np.float32).max] * 3), "X")
+
+
+@pytest.mark.parametrize("bad", [[np.nan], [np.inf], [np.inf, -np.inf]], ids=str)
+@pytest.mark.parametrize("n", [100, 12_000])
+def test_numbers_that_are_not_finite_are_told(n, bad):
+    values = np.ones(n)
+    values[5 : 5 + len(bad)] = bad
+    assert not checks.are_finite(values)
+    with pytest.raises(ValueError, match=rf"{len(bad)} entries .* first at \(5,\)"):
+        checks.finite(values, "X")
 
 
 def test_number_of():

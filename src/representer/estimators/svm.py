@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -79,11 +81,12 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         empty = np.empty(len(order))
         whole = BoxProblem(kernel, X, empty, empty, empty, threads=self.threads, rows=order)
         n, matrices = len(codes), None
-        few = are_few(np.diff(edges), plan.bytes - self._calibration_bytes(n))
+        threads = self.threads or _tiles.default_threads()
+        few = are_few(np.diff(edges), plan.bytes - self._calibration_bytes(n), threads)
         if plan.kernel_evaluations < n**2:  # each pair of points once, as all fit the memory
             if isinstance(X, np.ndarray) and isinstance(kernel, OfOneNumber) and not few:  # cheap to prepare
                 whole.fast, whole.exact = Later(kernel, X, np.float32), Later(kernel, X, np.float64)
-            matrices = PairMatrices(whole, edges, self.threads or _tiles.default_threads(), few)
+            matrices = PairMatrices(whole, edges, threads, few)
         problems, rows = [], []
         for a, b in combinations(range(len(self.classes_)), 2):
             index = order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]]
@@ -208,7 +211,8 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes: sigmoids of the pairs' values, fitted to leave-one-out scores, and coupled."""
         check_is_fitted(self, "_sigmoids", msg="Set probability=True before the fit.")
-        values = self._values(X).reshape(checks.number_of(X), -1)
+        values = self._values(X)
+        values = values.reshape(len(values), -1)
         pairs = np.stack([sigmoid(values[:, s]) for s, sigmoid in enumerate(self._sigmoids)], axis=1)
         if len(self.classes_) == 2:
             return np.hstack([1.0 - pairs, pairs])
@@ -398,5 +402,13 @@ class NuSVC(_Classifier):
 
     def _scaled(self, result: BoxResult) -> tuple[np.ndarray, float]:
         first, second = result.intercepts
-        margin = max(0.5 * abs(second - first), 1e-12)
+        margin = 0.5 * abs(second - first)
+        if result.converged and margin <= max(result.violation, 1e-12 * np.abs(result.coef).sum()):
+            warnings.warn(
+                f"nu = {self.nu} leaves no margin between two classes, of which some samples coincide, or nearly do, so "
+                "that values of the fit are rounding errors; use a larger nu, or SVC.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        margin = max(margin, 1e-12)
         return result.coef / margin, 0.5 * (first + second) / margin

@@ -11,7 +11,7 @@ from scipy import sparse
 
 def number_of(X: Any) -> int:
     """How many inputs X holds: rows of an array, a sparse matrix or a data frame, or items of a list."""
-    if isinstance(X, str | bytes | dict):
+    if isinstance(X, str | bytes | dict) and not sparse.issparse(X):  # a sparse matrix may be a dict of its entries
         raise TypeError(f"X is a single {type(X).__name__}; pass a list of inputs, an array or a data frame.")
     if not getattr(X, "shape", ()) and not hasattr(X, "__len__"):
         raise TypeError(f"X is {X!r}; pass a list of inputs, an array or a data frame.")
