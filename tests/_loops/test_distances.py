@@ -47,6 +47,22 @@ def measured_within(loop, A, scale=1.0):
 WITHIN = pytest.mark.parametrize("loop", [distances.differences_within, distances.products_within])
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_points(n, rng):
+    A = rng.normal(size=(n, 12))
+    np.testing.assert_allclose(
+        measured_within(distances.differences_within, A), exact(A, A)[np.tril_indices(n, -1)], rtol=1e-13
+    )
+    with pytest.raises(ValueError, match="too few rows"):
+        measured_within(distances.products_within, A)
+
+
+def test_no_point_on_one_side(rng):
+    A = rng.normal(size=(5, 12))
+    assert measured(distances.from_products, A, A[:0]).shape == (5, 0)
+    assert measured(distances.from_products, A[:0], A).shape == (0, 5)
+
+
 @WITHIN
 @pytest.mark.parametrize("shape", [(4, 3), (5, 1), (9, 4), (17, 5), (30, 8), (15, 13), (40, 20), (75, 9), (98, 32)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

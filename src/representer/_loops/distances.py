@@ -88,6 +88,8 @@ def products_within(A, a, raw, weights, packed):
     at least ROWS rows.
     """
     n, wide = A.shape[0], VECTORS * BYTES // A.itemsize
+    if n < ROWS:
+        raise ValueError("too few rows")
     columns = np.zeros((n // wide + 1, A.shape[1], wide), A.dtype)  # those that are read together stand together
     for i in range(n):
         group, row = columns[i // wide], A[i]
@@ -121,7 +123,7 @@ def from_products(A, B, a, b, raw_a, raw_b, weights, tile):
     """
     np.dot(A, B.T, tile)
     for i in range(tile.shape[0]):  # a point meets itself on the diagonal, and often no other this near
-        _from_norms(tile[i], a[i], b, raw_a[i], raw_b, weights, i % tile.shape[1])
+        _from_norms(tile[i], a[i], b, raw_a[i], raw_b, weights, i)
 
 
 @inlined_summing_loop
@@ -136,7 +138,7 @@ def _from_norms(row, a_i, b, x, raw_b, weights, likely):
         row[j] = s
         n_close += one if s < closest * size else zero
     if n_close > zero:
-        _compute_anew(row, n_close, a_i, b, x, raw_b, weights, likely)
+        _compute_anew(row, n_close, a_i, b, x, raw_b, weights, likely % row.size)
 
 
 @summing_loop
