@@ -51,9 +51,9 @@ def check_kernel(kernel: Kernel, X: Any, *, gradients: bool = True) -> None:
         200 * eps * size,
         "a block differs from the whole",
     )
-    below, diagonal = kernel.packed(A)
-    _close(below, K[np.tril_indices(n, -1)], 200 * eps * size, "packed(X) is not the half of k(X)")
-    _close(diagonal, K.diagonal(), 20 * eps * size, "packed(X) does not give the diagonal of k(X)")
+    below, diagonal = kernel.half_block(A)
+    _close(below, K[np.tril_indices(n, -1)], 200 * eps * size, "half_block(X) is not the half of k(X)")
+    _close(diagonal, K.diagonal(), 20 * eps * size, "half_block(X) does not give the diagonal of k(X)")
     assert clone(kernel) == kernel, "clone(kernel) is not equal to the kernel"
     if kernel.of_distance:
         apart = np.empty((n, n), A.dtype)

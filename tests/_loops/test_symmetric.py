@@ -29,11 +29,11 @@ def test_unpack(dtype, n, rng):
 
 @pytest.mark.parametrize("n", [1, 2, 17])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_packed(dtype, n, rng):
-    K = rng.normal(size=(2 * n, n)).astype(dtype)[::2]
-    values = symmetric.packed(K)
+def test_half(dtype, n, rng):
+    K, index = rng.normal(size=(20, 20)).astype(dtype), rng.permutation(20)[:n]
+    values = symmetric.half(K, index)
     assert values.dtype == dtype
-    assert np.array_equal(values, K[np.tril_indices(n, -1)])
+    assert np.array_equal(values, K[np.ix_(index, index)][np.tril_indices(n, -1)])
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (8, 8), (16, 16), (17, 15), (33, 1), (15, 34), (41, 57)])

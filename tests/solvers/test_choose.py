@@ -176,3 +176,8 @@ def test_form_of_the_matrix():
 def test_bytes_of_a_whole_matrix(n, n_classes, number):
     assert choose_box(n, memory=10**9, n_classes=n_classes).bytes == number * n * n
     assert choose_box(n, memory=4 * n * n, n_classes=n_classes).bytes == 4 * n * n
+
+
+def test_each_thread_has_matrices_of_a_small_pair():
+    assert choose_box(699, memory=10**9, n_classes=3, threads=2).bytes == (8 + 2 * 12) * 699**2
+    assert choose_box(699, memory=10**9, threads=2).bytes == 12 * 699**2

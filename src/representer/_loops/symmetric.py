@@ -35,14 +35,14 @@ def unpack(values, diagonal, tile):
 
 
 @loop
-def packed(matrix):
-    """The values below the diagonal, row after row."""
-    n = matrix.shape[0]
+def half(matrix, index):
+    """Of the rows and columns at these places the values below the diagonal, row after row."""
+    n = index.size
     values = np.empty(n * (n - 1) // 2, matrix.dtype)
     for i in range(1, n):
-        source, target = matrix[i], values[i * (i - 1) // 2 : i * (i + 1) // 2]
+        source, target = matrix[index[i]], values[i * (i - 1) // 2 : i * (i + 1) // 2]
         for j in range(i):
-            target[j] = source[j]
+            target[j] = source[index[j]]
     return values
 
 

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from representer import _tiles
 from representer.estimators.inputs import check_inputs, is_precomputed, take, to_kernel
 from representer.estimators.progress import Progress
 from representer.functions import Function
@@ -57,7 +58,8 @@ class SupportVectorMachine(BaseEstimator):
                 checks.whole(getattr(self, name), name)
         memory = machine_memory() if self.memory is None else self.memory
         n *= self._copies
-        return choose_box(n, memory=memory, n_classes=n_classes, probability=getattr(self, "probability", False))
+        threads, probability = self.threads or _tiles.default_threads(), getattr(self, "probability", False)
+        return choose_box(n, memory=memory, n_classes=n_classes, probability=probability, threads=threads)
 
     def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:
         kernel = to_kernel(self.kernel).fitted_to(X, weights)

@@ -176,7 +176,8 @@ class SVCPath(ClassifierMixin, BaseEstimator):
 
     def _number(self, codes: np.ndarray) -> Any:
         """The type of kernel values: float64 if each pair of classes has few samples, and there is memory for it."""
-        return np.float64 if are_few(np.bincount(codes), self._budget, matrices=2) else np.float32
+        threads = self.threads or _tiles.default_threads()
+        return np.float64 if are_few(np.bincount(codes), self._budget, threads, matrices=2) else np.float32
 
     def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray, number: Any) -> Distances | None:
         """Distances of all pairs, if several kernels depend on nothing else and there is memory for them."""
@@ -218,9 +219,7 @@ class SVCPath(ClassifierMixin, BaseEstimator):
             test = np.flatnonzero(folds == fold)
             problem = replace(whole, threads=1, rows=np.asarray(whole.rows)[rows], matrix=K, columns=rows)
             problem.exact = whole.exact
-            if few:
-                problem.matrix, problem.columns = K[np.ix_(rows, rows)], None
-            else:
+            if not few:
                 problem.fast = whole.fast
             return self._path(problem, codes[rows] == a, K[np.ix_(test, rows)])
 

@@ -182,10 +182,10 @@ class Kernel(Parameters):
             pass
         return out
 
-    def packed(self, A: Any, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def half_block(self, A: Any, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Half of the dense matrix: k(a_i, a_j) for j < i, row after row, and the diagonal k(a_i, a_i)."""
         K = self.block(A, threads=threads)
-        return symmetric.packed(K), K.diagonal().copy()
+        return symmetric.half(K, np.arange(len(K))), K.diagonal().copy()
 
     def fill_tile(self, A: Any, B: Any, tile: np.ndarray, *, diagonal: bool) -> None:
         """Fill a tile; one on the diagonal of a Gram matrix is made exactly symmetric, with exact values k(x, x)."""

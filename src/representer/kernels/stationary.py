@@ -50,8 +50,10 @@ class Stationary(OfOneNumber):
         self.phi(tile)
 
     def _each_pair_once(self, A: Any) -> bool:
-        own = type(self).fill is Stationary.fill and type(A) is Vectors and len(A) > 1
-        return own and A.values.shape[1] <= SOME_COLUMNS
+        own = all(
+            getattr(type(self), name) is getattr(Stationary, name) for name in ("fill", "fill_symmetric", "fill_tile")
+        )
+        return own and type(A) is Vectors and len(A) > 1 and A.values.shape[1] <= SOME_COLUMNS
 
     def _is_one_tile(self, A: Any) -> bool:
         if not self._each_pair_once(A):
@@ -66,9 +68,9 @@ class Stationary(OfOneNumber):
         self._fill_pairs(A, values)
         symmetric.unpack(values[0], self.diagonal(A), tile)
 
-    def packed(self, A: Any, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def half_block(self, A: Any, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         if not (self._each_pair_once(A) and self._is_one_tile(A)):
-            return super().packed(A, threads=threads)
+            return super().half_block(A, threads=threads)
         values = np.empty((1, len(A) * (len(A) - 1) // 2), A.dtype)
         self._fill_pairs(A, values)
         return values[0], self.diagonal(A)

@@ -22,10 +22,10 @@ FAR = 4000
 """Coefficients from which rows of their matrix are in no cache when they are needed, and two threads are faster."""
 AHEAD = 512
 """Entries of such a row that are loaded before they are used."""
-PATIENCE = 10**7, 10**4
+PATIENCE = 2 * 10**6, 10**4
 """Looks of one thread at the other's turn, in all and for each step, after which it goes on alone.
 
-A look takes about half a nanosecond, so that waiting may take some milliseconds, and as long as the steps do."""
+A look takes about half a nanosecond, so that waiting may take a millisecond, and as long as the steps do."""
 AT_ONCE = 50_000
 """Pair steps between two looks at the clock and the keyboard."""
 PAIR_STEPS = "pair steps"
@@ -63,7 +63,7 @@ class State:
     inputs: Any = None
     chosen: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     K: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    packed: tuple[np.ndarray, np.ndarray] | None = None
+    half: tuple[np.ndarray, np.ndarray] | None = None
     """Few coefficients have half of their matrix in float64: what is below the diagonal, and the diagonal."""
     buffer: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Where all matrices are kept, one after the other: fresh pages of memory cost more time than kernel values."""
@@ -74,7 +74,7 @@ class State:
     stopped: bool = False
     """Whether the progress function said so."""
     alone: bool = False
-    """Whether one thread takes the steps."""
+    """Whether there is but one thread."""
     steps: int = 0
     rounds: int = 0
     evaluations: int = 0
@@ -82,10 +82,10 @@ class State:
 
     def unpack(self, dtype: Any) -> None:
         """Let K be the whole matrix of few coefficients, for steps in this precision."""
-        assert self.packed is not None
+        assert self.half is not None
         self.K, n = np.empty((0, 0), dtype), len(self.chosen)  # let go of the old one first
         self.K = np.empty((n, n), dtype)
-        symmetric.unpack(*self.packed, self.K)
+        symmetric.unpack(*self.half, self.K)
 
 
 @dataclass
@@ -144,10 +144,13 @@ class Rates:
         return urgency
 
 
-def are_few(sizes: np.ndarray, room: int, matrices: int = 1) -> bool:
-    """Whether pairs of classes of these sizes are small, and so many float64 matrices of all points have room."""
+def are_few(sizes: np.ndarray, room: int, threads: int, matrices: int = 1) -> bool:
+    """Whether pairs of classes of these sizes are small, and so many float64 matrices of all points have room.
+
+    Each thread has matrices of a pair, too.
+    """
     n, largest = int(sizes.sum()), int(np.sort(sizes)[-2:].sum())
-    bytes_ = 8 * matrices * n**2 + FEW_BYTES * largest**2
+    bytes_ = 8 * matrices * n**2 + threads * FEW_BYTES * largest**2
     return largest < FEW_BELOW and n <= FEW_SHARED and bytes_ <= room
 
 
@@ -159,38 +162,40 @@ def take_steps(
     Returns the violation that they show at the end.
     """
     violation, last, spans = np.inf, state.steps + limit, box[-1]
-    far, halves = len(g) >= FAR, len(spans) > 1 and spans[0, 2] == spans[-1, 2]
+    far = len(g) >= FAR
+    together = far and not state.alone and len(spans) > 1 and spans[0, 2] == spans[-1, 2]
     while not state.stopped:
-        most, alone = min(AT_ONCE, last - state.steps), state.alone or not (far and halves)
-        if alone:
-            taken, violation = smo.pair_steps(state.K, g, c, *box, aim, most, AHEAD if far else None)
+        most, late = min(AT_ONCE, last - state.steps), False
+        if together:
+            taken, violation, late = _by_two(state.K, g, c, box, aim, most)
         else:
-            taken, violation = _by_two(state, g, c, box, aim, most)
+            taken, violation = smo.pair_steps(state.K, g, c, *box, aim, most, AHEAD if far else None)
         state.steps += taken
         require_finite(g)
-        if taken < AT_ONCE and (alone or not state.alone):  # else one thread goes on where two have stopped
+        if taken < AT_ONCE and not late:
             break
+        together = together and not late
         state.stopped = progress is not None and bool(progress(PAIR_STEPS, float(violation)))
     return violation
 
 
-def _by_two(state: State, g: np.ndarray, c: np.ndarray, box: Box, aim: float, most: int) -> tuple[int, float]:
-    """The same steps by two threads, or some of them where these have to wait for a processor: then one goes on."""
+def _by_two(K: np.ndarray, g: np.ndarray, c: np.ndarray, box: Box, aim: float, most: int) -> tuple[int, float, bool]:
+    """The same steps by two threads, or some of them if one was late, having no processor of its own."""
     before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
     smo.rates(g, c, *box[1:4], rise, fall)
     lines = pair.new_lines(4)
     shared, never = (aim, most, AHEAD, PATIENCE, lines), np.iinfo(np.int64).max
     with _tiles.workers(1) as pool:
-        other = pool.submit(smo.half_steps, state.K, rise, fall, c.copy(), *box, *shared, 1)
+        other = pool.submit(smo.half_steps, K, rise, fall, c.copy(), *box, *shared, 1)
         other.add_done_callback(lambda _: lines[1::2, 0].fill(never))  # nobody waits for one that has failed
         try:
-            taken, violation = smo.half_steps(state.K, rise, fall, c, *box, *shared, 0)
-            state.alone = bool(lines[0, smo.STOP])
+            taken, violation = smo.half_steps(K, rise, fall, c, *box, *shared, 0)
+            late = bool(lines[0, smo.STOP])
         finally:  # nor for one that was interrupted before it took part
             lines.view(np.float64)[0, smo.STOP], lines[0, 0] = 1.0, never
             other.result()
-    smo.restore(state.K, g, c, before, *box[1:4], rise, fall, box[-1])
-    return taken, violation
+    smo.restore(K, g, c, before, *box[1:4], rise, fall, box[-1])
+    return taken, violation, late
 
 
 def require_finite(values: np.ndarray) -> None:

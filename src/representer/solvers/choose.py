@@ -108,17 +108,17 @@ def choose_ridge(
     return plan
 
 
-def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = False) -> Plan:
+def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = False, threads: int = 1) -> Plan:
     """The plan for a box-constrained dual with n coefficients, or one for each pair of classes.
 
     ====================================  ====================================  =================================
     kernel matrix in memory               when                                  takes
     ====================================  ====================================  =================================
     whole, or of each pair of classes     n <= 6,000, or several classes and    n^2 floats at most; a fifth for ten
-                                          it takes less than a quarter of it    equal classes on two threads; also in
-                                                                                doubles for two if n < 700,
-                                                                                and for several of such pairs
-                                                                                if n <= 3,000
+                                          it takes less than a quarter of it    equal classes on two threads; up to
+                                                                                3/2 n^2 doubles for two if n < 700;
+                                                                                n^2 doubles and these for each thread
+                                                                                for such pairs if n <= 3,000
     of a working set                      otherwise                             8,192^2 floats, up to 16,384^2 if
                                                                                 more coefficients are free
     ====================================  ====================================  =================================
@@ -130,7 +130,8 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = F
     least = 4 * (n if whole else some) ** 2 + (8 * some**2 if probability else 0)
     most = 4 * (n if whole else min(n, MAX_SIZE)) ** 2
     if n < FEW_BELOW or (n_classes > 2 and n <= FEW_SHARED):
-        most = FEW_BYTES * min(n, FEW_BELOW) ** 2 + (8 * n**2 if n_classes > 2 else 0)
+        pair = FEW_BYTES * min(n, FEW_BELOW) ** 2
+        most = pair if n_classes == 2 else 8 * n**2 + threads * pair
     most += 8 * some**2 if probability else 0
     why = "all kernel values fit the memory" if whole else "n is large, so only a working set's matrix is kept"
     if least > memory:

@@ -87,7 +87,7 @@ class PairMatrices:
         self.whole = None
         if few:
             self.whole = matrix_of(problem, np.float64)
-            self.bytes = self.whole.nbytes + FEW_BYTES * largest**2
+            self.bytes = self.whole.nbytes + threads * FEW_BYTES * largest**2
             return
         # inputs are kept by classes, which for a precomputed matrix would be a copy of it
         if self.bytes > 4 * problem.n**2 or not problem.kernel.sliced:
@@ -116,9 +116,6 @@ class PairMatrices:
             if self.whole is None:
                 self._fill(memory, a, b, last)
                 held = a
-            elif self.few:
-                classes = [slice(self.edges[s], self.edges[s + 1]) for s in (a, b)]
-                problem.matrix = np.block([[self.whole[i, j] for j in classes] for i in classes])
             else:
                 problem.columns = np.r_[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
             yield

@@ -102,7 +102,7 @@ def solve(
             _choose(problem, state, rates, tol)
             return _settle(problem, state, rates, tol, limit)
 
-        if state.packed is not None:
+        if state.half is not None:
             state.unpack(np.float64)
         with _tiles.one_blas_thread():
             polish(problem, state, rates, settle)
@@ -133,13 +133,13 @@ def _few(problem: BoxProblem, state: State, tol: float, limit: int, progress: Pr
     order = slice(None) if in_order else state.chosen
     if problem.matrix is None:
         points = state.inputs if in_order and problem.rows is None else problem.at(state.inputs, state.chosen)
-        below, diagonal = problem.kernel.packed(points, threads=problem.threads)
+        below, diagonal = problem.kernel.half_block(points, threads=problem.threads)
         below, diagonal = below.astype(np.float64, copy=False), diagonal.astype(np.float64, copy=False)
         state.evaluations = n * (n + 1) // 2
     else:
-        K = problem.matrix if in_order else problem.matrix[np.ix_(state.chosen, state.chosen)]
-        below, diagonal = symmetric.packed(K), K.diagonal().copy()
-    state.packed, state.bytes, groups = (below, diagonal), FEW_BYTES * n * n, problem.group_of[order]
+        columns = state.chosen if problem.columns is None else problem.columns[state.chosen]
+        below, diagonal = symmetric.half(problem.matrix, columns), problem.matrix.diagonal()[columns]
+    state.half, state.bytes, groups = (below, diagonal), FEW_BYTES * n * n, problem.group_of[order]
     largest = float(np.abs(diagonal).max())
     if not largest < np.inf:
         require_finite(diagonal)
@@ -384,9 +384,9 @@ def _checked(problem: BoxProblem, state: State, rates: Rates, tol: float) -> Rat
 
 def _exact(problem: BoxProblem, state: State, index: np.ndarray) -> Rates:
     """Compute g of these points in float64, or of all if their values are known; the rates of all."""
-    if state.packed is not None:
+    if state.half is not None:
         g = np.empty(problem.n)
-        gradient(*state.packed, state.c[state.chosen], problem.targets[state.chosen], g)
+        gradient(*state.half, state.c[state.chosen], problem.targets[state.chosen], g)
         require_finite(g)  # steps have not seen kernel values between points that stayed where they were
         state.g[state.chosen] = g
         return Rates.of(problem, state)
