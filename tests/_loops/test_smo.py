@@ -196,7 +196,7 @@ def by_two(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahea
     assert other.result() == result
     assert np.array_equal(other_c, c)
     smo.restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans)
-    return result, bool(lines[0, smo.STOP])
+    return result, bool(lines[:2, smo.STOP].any())
 
 
 @pytest.mark.parametrize("kinds", [(np.float32,) * 2, (np.float32, np.float64), (np.float64,) * 2], ids=str)

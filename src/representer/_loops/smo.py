@@ -21,7 +21,7 @@ SPAN = 1024  # coefficients whose extreme is found together: only the winning sp
 SMALL = 1e-12  # least curvature of a step, for points that coincide
 BYTES = 64  # of a line of the cache
 PART = 256  # entries that are loaded together
-STOP = 5  # the place in its line where the first of two threads tells that both shall stop
+STOP = 5  # the place in its line where one of two threads tells that both shall stop
 
 
 @loop
@@ -92,7 +92,7 @@ def half_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, ma
 
     Both have the same arguments but for ``me``, 0 or 1, and a c of their own, which both change to the same numbers.
     What they find is told in four lines, as float64: each one's least rate and its place, and each one's partner for
-    the least of all. They stop early, and say so in lines[0, STOP], if the first one has looked for the other more than
+    the least of all. They stop early, and say so in lines[:2, STOP], if one of them has looked for the other more than
     patience[0] + patience[1] steps times: each needs a processor of its own.
     """
     found = lines.view(np.float64)
@@ -111,7 +111,7 @@ def half_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, ma
         looks += meet(lines, me, 1 - me, steps + 1)
         winner = found[0] if found[0, 1] <= found[1, 1] else found[1]
         rate, peak = number(winner[1]), number(max(found[0, 2], found[1, 2]))
-        if not peak - rate > tol or steps == max_steps or found[0, STOP] > 0.0:
+        if not peak - rate > tol or steps == max_steps or found[0, STOP] + found[1, STOP] > 0.0:
             break
         i, row_i = int(winner[3]), int(winner[4])
         line = found[2 + me]

@@ -405,7 +405,7 @@ class NuSVC(_Classifier):
         margin = 0.5 * abs(second - first)
         if result.converged and margin <= max(result.violation, 1e-12 * np.abs(result.coef).sum()):
             warnings.warn(
-                f"nu = {self.nu} leaves no margin between two classes, of which some samples coincide, or nearly do, so "
+                f"nu = {self.nu} leaves no margin between two classes, of which some samples coincide or nearly do, so "
                 "that values of the fit are rounding errors; use a larger nu, or SVC.",
                 ConvergenceWarning,
                 stacklevel=4,

@@ -190,7 +190,7 @@ def _by_two(K: np.ndarray, g: np.ndarray, c: np.ndarray, box: Box, aim: float, m
         other.add_done_callback(lambda _: lines[1::2, 0].fill(never))  # nobody waits for one that has failed
         try:
             taken, violation = smo.half_steps(K, rise, fall, c, *box, *shared, 0)
-            late = bool(lines[0, smo.STOP])
+            late = bool(lines[:2, smo.STOP].any())
         finally:  # nor for one that was interrupted before it took part
             lines.view(np.float64)[0, smo.STOP], lines[0, 0] = 1.0, never
             other.result()
