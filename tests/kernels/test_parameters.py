@@ -56,3 +56,14 @@ def test_a_subclass_has_its_own_names():
 
     assert sorted(Thing().get_params()) == ["a", "b", "c"]
     assert sorted(More().get_params()) == ["a", "d"]
+
+
+def test_a_clone_shares_nothing_that_can_change():
+    thing = Thing(a=np.arange(3.0), b=Thing([1.0]), c=2.5)
+    copy = clone(thing)
+    assert copy == thing
+    assert type(copy) is Thing
+    copy.a[0] = 7.0
+    copy.b.a.append(2.0)
+    assert thing.a[0] == 0.0
+    assert thing.b.a == [1.0]

@@ -61,10 +61,18 @@ def pair_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, 
     """
     before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
     rates(g, c, lower, upper, epsilon, rise, fall)
-    lows, highs = np.empty(len(spans), g.dtype), np.empty(len(spans), g.dtype)
-    half = (len(spans) + 1) // 2
+    found = all_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead)
+    restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans)
+    return found
+
+
+@loop
+def all_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead):
+    """The steps of `pair_steps`, which change the rates of raising and lowering instead of g."""
+    number, half = rise.dtype.type, (len(spans) + 1) // 2
+    lows, highs = np.empty(len(spans), rise.dtype), np.empty(len(spans), rise.dtype)
     row_i = row_j = spans[0, 0] + spans[0, 3]
-    steps, step = 0, g.dtype.type(0.0)
+    steps, step = 0, number(0.0)
     while True:
         _move(K[row_i], K[row_j], step, rise, fall, spans, lows, highs, ahead)
         group, rate, peak = _worst(spans, lows, highs)
@@ -78,11 +86,10 @@ def pair_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, 
         if j < 0:  # no pair makes progress that rounding leaves visible
             break
         g_i, g_j = rate - _slope_above(c[i], epsilon), fall_j - _slope_below(c[j], epsilon)
-        step = g.dtype.type(_step(K[row_i, row_j], diagonal, i, j, rate, fall_j, c, lower, upper, epsilon))
+        step = number(_step(K[row_i, row_j], diagonal, i, j, rate, fall_j, c, lower, upper, epsilon))
         rise[i], fall[i] = _rates(g_i, c[i], lower[i], upper[i], epsilon)
         rise[j], fall[j] = _rates(g_j, c[j], lower[j], upper[j], epsilon)
         steps += 1
-    restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans)
     return steps, peak - rate
 
 

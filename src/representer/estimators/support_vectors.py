@@ -58,7 +58,8 @@ class SupportVectorMachine(BaseEstimator):
                 checks.whole(getattr(self, name), name)
         memory = machine_memory() if self.memory is None else self.memory
         n *= self._copies
-        threads, probability = self.threads or _tiles.default_threads(), getattr(self, "probability", False)
+        threads = 1 if n_classes == 2 else self.threads or _tiles.default_threads()  # for pairs at the same time
+        probability = getattr(self, "probability", False)
         return choose_box(n, memory=memory, n_classes=n_classes, probability=probability, threads=threads)
 
     def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import hash as joblib_hash
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 
 class Parameters(BaseEstimator):
@@ -27,6 +27,11 @@ class Parameters(BaseEstimator):
         return all(_equal(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __sklearn_clone__(self) -> Any:
+        """What scikit-learn's clone does, but numbers, which cannot change, are not copied."""
+        values = {name: getattr(self, name) for name in self._get_param_names()}
+        return type(self)(**{n: v if isinstance(v, Real) else clone(v, safe=False) for n, v in values.items()})
 
     @classmethod
     @cache  # inspecting a signature takes longer than copying a kernel

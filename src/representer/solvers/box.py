@@ -165,22 +165,24 @@ def take_steps(
     far = len(g) >= FAR
     together = far and not state.alone and len(spans) > 1 and spans[0, 2] == spans[-1, 2]
     while not state.stopped:
-        most, late = min(AT_ONCE, last - state.steps), False
+        most = min(AT_ONCE, last - state.steps)
         if together:
-            taken, violation, late = _by_two(state.K, g, c, box, aim, most)
+            taken, violation, together = _by_two(state.K, g, c, box, aim, most)
         else:
             taken, violation = smo.pair_steps(state.K, g, c, *box, aim, most, AHEAD if far else None)
         state.steps += taken
         require_finite(g)
-        if taken < AT_ONCE and not late:
+        if taken < AT_ONCE:
             break
-        together = together and not late
         state.stopped = progress is not None and bool(progress(PAIR_STEPS, float(violation)))
     return violation
 
 
 def _by_two(K: np.ndarray, g: np.ndarray, c: np.ndarray, box: Box, aim: float, most: int) -> tuple[int, float, bool]:
-    """The same steps by two threads, or some of them if one was late, having no processor of its own."""
+    """The same steps by two threads, and by one alone after the other was late; whether none was.
+
+    One is late where it has no processor of its own.
+    """
     before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
     smo.rates(g, c, *box[1:4], rise, fall)
     lines = pair.new_lines(4)
@@ -194,8 +196,11 @@ def _by_two(K: np.ndarray, g: np.ndarray, c: np.ndarray, box: Box, aim: float, m
         finally:  # nor for one that was interrupted before it took part
             lines.view(np.float64)[0, smo.STOP], lines[0, 0] = 1.0, never
             other.result()
+    if late:
+        more, violation = smo.all_steps(K, rise, fall, c, *box, aim, most - taken, AHEAD)
+        taken += more
     smo.restore(K, g, c, before, *box[1:4], rise, fall, box[-1])
-    return taken, violation, late
+    return taken, violation, not late
 
 
 def require_finite(values: np.ndarray) -> None:

@@ -89,8 +89,7 @@ def solve(
     begin, n = time.perf_counter(), problem.n
     limit = max(10**7, 100 * n) if max_steps is None else max_steps
     c = np.zeros(n) if start is None else start.astype(np.float64)
-    alone = (problem.threads or _tiles.default_threads()) == 1
-    state = State(c, -problem.targets.astype(np.float64), alone=alone)
+    state = State(c, -problem.targets.astype(np.float64))
     few = n < min(FEW_BELOW, FLAT_UP_TO) and (memory is None or FEW_BYTES * n * n <= memory)
     if few if problem.matrix is None else problem.matrix.dtype == np.float64:
         rates = _few(problem, state, tol, limit, progress)
@@ -171,6 +170,7 @@ def _rounds(
     problem: BoxProblem, state: State, tol: float, limit: int, memory: int | None, progress: Progress | None
 ) -> Rates:
     """Rounds on working sets, with float32 values and a check in float64."""
+    state.alone = (problem.threads or _tiles.default_threads()) == 1
     state.inputs, moved = problem.fast, np.flatnonzero(state.c)
     _add(problem, state, state.inputs, moved, state.c[moved], np.arange(problem.n))
     checked, checks_left, stuck = -1, CHECKS, False
