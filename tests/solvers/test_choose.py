@@ -181,3 +181,9 @@ def test_bytes_of_a_whole_matrix(n, n_classes, number):
 def test_each_thread_has_matrices_of_a_small_pair():
     assert choose_box(699, memory=10**9, n_classes=3, threads=2).bytes == (8 + 2 * 12) * 699**2
     assert choose_box(699, memory=10**9, threads=2).bytes == 12 * 699**2
+
+
+def test_plan_of_a_machine_with_kinks_counts_the_matrix_of_pair_steps():
+    smooth, kinked = (choose_machine(6000, loss, memory=10**9).bytes for loss in (Logistic(), Hinge()))
+    assert smooth == 2 * 6000**2 + 8 * 6000 * 2500 + 8 * 12 * 6000
+    assert kinked == 2 * 6000**2 + 4 * 6000**2

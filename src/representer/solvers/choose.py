@@ -234,6 +234,8 @@ def choose_machine(n: int, loss: Loss, *, memory: int, outputs: int = 1) -> Plan
         name, why = ("newton", "the loss has a curvature") if loss.smooth else ("smoothed newton", "the loss has kinks")
         # a step by Cholesky needs a copy of the matrix, and conjugate gradients a factor of low rank
         extra = 8 * n * min(n, 2500) + 8 * 12 * n * outputs
+        if not loss.smooth:  # pair steps come before them, on a matrix of their own
+            extra = max(extra, (FEW_BYTES if n < FEW_BELOW else 4) * min(n, SET_SIZE) ** 2)
         products = 1 if form != "operator" else 40 if loss.smooth else 200
         plan = Plan(name, f"{why}, {stored}", size + extra, products * n * (n + 1) // 2)
     if plan.bytes > memory:

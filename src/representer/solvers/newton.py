@@ -120,7 +120,8 @@ def _by_pair_steps(problem: Problem, matrix: Matrix, tol: float) -> tuple[Point,
     )
     dual.fast, dual.exact = problem.fast, problem.exact
     mean_loss = problem.losses(problem.zero().values) / problem.weights.sum()
-    found = working_set.solve(dual, tol=10.0 * max(tol, 1e-6) * max(mean_loss, 1e-300), max_steps=50 * problem.n)
+    tol, memory = 10.0 * max(tol, 1e-6) * max(mean_loss, 1e-300), 4 * working_set.SET_SIZE**2
+    found = working_set.solve(dual, tol=tol, max_steps=50 * problem.n, memory=memory)
     matrix.elsewhere += found.kernel_evaluations
     coef = found.coef[:, None]
     return problem.centred(Point(coef, found.intercepts, matrix @ coef)), found.steps
