@@ -66,8 +66,10 @@ def test_clear_errors(estimator, message):
 
 
 def test_plan_tells_the_memory(digits):
-    assert SVC().plan(*digits).bytes == (8 + 12) * 600**2
-    assert SVC(probability=True).plan(*digits).bytes == (8 + 12 + 8) * 600**2  # and a matrix of free support vectors
+    assert SVC(threads=1).plan(*digits).bytes == (8 + 12) * 600**2
+    assert SVC(threads=3).plan(*digits).bytes == (8 + 3 * 12) * 600**2  # for pairs at the same time
+    # and a matrix of free support vectors
+    assert SVC(probability=True, threads=1).plan(*digits).bytes == (8 + 12 + 8) * 600**2
     assert SVC().plan(np.zeros((10**5, 2)), np.arange(10**5) % 2).bytes == 4 * 16384**2
     assert "pair steps" in str(SVR().plan(digits[0]))
     model, X = NuSVR(), digits[0][:100]
@@ -135,10 +137,10 @@ def test_all_of_a_class_at_their_bound():
 
 
 def test_certificate_of_several_classes_counts_the_shared_matrix(digits):
-    certificate = SVC().fit(*digits).certificate_
+    certificate = SVC(threads=2).fit(*digits).certificate_
     assert certificate.kernel_evaluations == 600 * 601 // 2
     pair = np.sort(np.bincount(digits[1]))[-2:].sum()
-    assert certificate.bytes == 8 * 600**2 + 12 * pair**2
+    assert certificate.bytes == 8 * 600**2 + 2 * 12 * pair**2
 
 
 def test_progress_of_several_classes_counts_pairs(digits, capsys):

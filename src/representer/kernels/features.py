@@ -50,7 +50,7 @@ class FeatureMap(Kernel):
     >>> import numpy as np
     >>> from representer.kernels import FeatureMap, Quadratic
     >>> x, y = np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]])
-    >>> float(FeatureMap(Quadratic())(x, y)[0, 0]), (x @ y.T + (x @ y.T) ** 2).item()
+    >>> round(float(FeatureMap(Quadratic())(x, y)[0, 0]), 9), (x @ y.T + (x @ y.T) ** 2).item()
     (30.0, 30.0)
     """
 
