@@ -1,5 +1,3 @@
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -101,7 +99,7 @@ def test_left_out_scores_by_the_bordered_matrix(groups):
     np.testing.assert_allclose(left_out(problem, result), K @ c - c * span, rtol=1e-6, atol=1e-8)
 
 
-def test_left_out_scores_take_one_matrix_of_the_free_support_vectors():
+def test_left_out_scores_take_one_matrix_of_the_free_support_vectors(peak_of):
     rng = np.random.default_rng(0)
     X, t = rng.normal(size=(900, 5)), rng.normal(size=900)
     problem = BoxProblem(RBF(0.7), X, t, np.full(900, -1e4), np.full(900, 1e4), epsilon=0.01)
@@ -109,8 +107,5 @@ def test_left_out_scores_take_one_matrix_of_the_free_support_vectors():
     free = np.sum((np.abs(result.coef) < 1e4) & (result.coef != 0.0))
     assert free > 700
     left_out(problem, result)
-    tracemalloc.start()
-    left_out(problem, result)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    peak, _ = peak_of(lambda: left_out(problem, result))
     assert peak < 1.6 * 8 * free**2

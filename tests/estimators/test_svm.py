@@ -1,5 +1,4 @@
 import signal
-import tracemalloc
 from time import perf_counter
 
 import numpy as np
@@ -307,32 +306,22 @@ def test_fits_can_be_interrupted(n_classes, rng):
         signal.signal(signal.SIGALRM, before)
 
 
-def test_several_classes_need_little_memory_beside_their_matrices(rng, monkeypatch):
+def test_several_classes_need_little_memory_beside_their_matrices(rng, monkeypatch, peak_of):
     """Rows of float64 are prepared only where a check asks for them, and rows of float32 once."""
     monkeypatch.setattr(box, "FEW_SHARED", 0)
     y = np.arange(2000) % 10
     X = rng.normal(size=(10, 800))[y] + 0.1 * rng.normal(size=(2000, 800))
     model = SVC(kernel=RBF(30.0)).fit(X, y)
-    tracemalloc.start()
-    try:
-        model.fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    peak, _ = peak_of(lambda: model.fit(X, y))
     kept = 2 * model.support_vectors_.nbytes  # also as the function's prepared inputs
     assert peak < model.certificate_.bytes + kept + 2 * X.nbytes
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_small_pairs_take_the_memory_that_is_told(threads, rng):
+def test_small_pairs_take_the_memory_that_is_told(threads, rng, peak_of):
     X, y = rng.normal(size=(1035, 2)), np.arange(1035) % 3
     model = SVC(C=10.0, kernel=RBF(1.0), tol=1e-7, threads=threads).fit(X, y)  # which float32 does not resolve
-    tracemalloc.start()
-    try:
-        model.fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    peak, _ = peak_of(lambda: model.fit(X, y))
     assert model.certificate_.bytes == 8 * 1035**2 + threads * 12 * 690**2
     assert peak < 1.04 * model.certificate_.bytes
 
