@@ -108,6 +108,16 @@ def test_products_equal_those_of_the_formula(rng, columns, dtype, tolerance, m):
     assert np.linalg.norm(K.dense() - exact) < tolerance * np.linalg.norm(exact)
 
 
+@pytest.mark.parametrize("m", [None, 300])
+def test_products_without_columns_of_zeros(rng, m):
+    X = rng.normal(size=(700, 90)) * (np.arange(90) < 50)
+    Y = None if m is None else rng.normal(size=(m, 90)) * (np.arange(90) >= 20)
+    exact = np.exp(-0.5 * cdist(X, X if Y is None else Y, "sqeuclidean") / 64.0)
+    K, v, w = Gram(RBF(8.0), X, Y), rng.normal(size=exact.shape[1]), rng.normal(size=700)
+    np.testing.assert_allclose(K @ v, exact @ v, atol=1e-11)
+    np.testing.assert_allclose(w @ K, w @ exact, atol=1e-11)
+
+
 @pytest.mark.parametrize(
     ("of_kernel", "of_vector", "expected"),
     [

@@ -133,7 +133,7 @@ class Gram:
         """
         square = self.symmetric and a == b
         forward, backward = not self._transposed, self._transposed or self.symmetric
-        A, B = self._rows.chunk(a), self._columns.chunk(b)
+        A, B = self.kernel.between(self._rows.chunk(a), self._columns.chunk(b))
         V_a, V_b = V[a] if backward else V, V[b] if forward else V
         part_a, part_b = _tiles.parts(A), _tiles.parts(B)
         width = V.shape[1:]

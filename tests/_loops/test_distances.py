@@ -137,5 +137,21 @@ def test_shift_and_scale(dtype, shape, rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_means_are_summed_in_float64(dtype, rng):
     raw, shift = (1e4 + rng.normal(size=(3000, 5))).astype(dtype), np.empty(5, dtype)
-    distances.means(raw, shift)
+    distances.centres(raw, shift)
     np.testing.assert_allclose(shift, raw.astype(np.longdouble).mean(axis=0), rtol=max(np.finfo(dtype).eps, 1e-13))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_of_zeros_for_the_most_part_have_the_centre_zero(dtype, rng):
+    raw = rng.uniform(1.0, 2.0, (10, 4)).astype(dtype)
+    raw[:6, 0] = raw[:5, 1] = raw[:, 2] = 0.0
+    shift = np.full(4, np.nan, dtype)
+    distances.centres(raw, shift)
+    assert np.array_equal(shift == 0.0, [True, False, True, False])
+    centred = raw[:, 0] - raw[:, 0].mean()
+    assert (raw[:, 0] ** 2).sum() <= 2.0 * (centred**2).sum()
+    used = np.ones(4, bool)
+    distances.used_columns(raw, used)
+    assert used.tolist() == [True, True, False, True]
+    distances.used_columns(raw[:0], used)
+    assert not used.any()

@@ -109,3 +109,85 @@ def test_rows_prepared_later_are_the_same(kernel, dtype):
     assert K.dtype == dtype
     np.testing.assert_allclose(K, kernel(X[5:40], X[index]), rtol=1e-5 if dtype == np.float32 else 1e-12)
     assert kernel.block(later[:3], later[np.empty(0, int)]).shape == (3, 0)
+
+
+WIDE = 100  # columns, of which each side uses some
+
+
+def sides(used, others, dtype=np.float64):
+    """Rows that are zero in all columns but these, and far from zero in some of them."""
+    rng = np.random.default_rng(0)
+    X, Y = np.zeros((40, WIDE)), np.zeros((30, WIDE))
+    X[:, used], Y[:, others] = rng.normal(1.0, 2.0, (40, len(used))), rng.normal(-1.0, 2.0, (30, len(others)))
+    return X.astype(dtype), Y.astype(dtype)
+
+
+MEETINGS = pytest.mark.parametrize(
+    ("used", "others", "left"),
+    [
+        (np.arange(60), np.arange(30, 90), 30),
+        (np.arange(0, WIDE, 2), np.arange(1, WIDE, 2), 1),  # none in common
+        (np.arange(5), np.arange(WIDE), 5),
+        (np.arange(95), np.arange(5, WIDE), WIDE),  # too few to leave out
+    ],
+)
+
+
+@MEETINGS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [RBF(9.0), 2.0 * Matern(5.0), Polynomial(2), Linear() ** 2, Periodic(3.0)], ids=repr)
+def test_products_do_not_need_columns_that_are_zero_on_one_side(used, others, left, kernel, dtype):
+    X, Y = sides(used, others, dtype)
+    B = kernel.prepare(Y, like=None if isinstance(kernel, Periodic) else kernel.prepare(X * 0.0))
+    A = kernel.prepare(X, like=B)
+    a, b = kernel.between(A, B)
+    if not isinstance(kernel, Periodic):  # whose columns are points of circles
+        assert a.values.shape[1] == b.values.shape[1] == left
+    expected, found = np.empty((40, 30), dtype), np.empty((40, 30), dtype)
+    kernel.fill(A, B, expected)
+    kernel.fill(a, b, found)
+    one_by_one = np.array([[kernel(x[None], y[None])[0, 0] for y in Y.astype(float)] for x in Y.astype(float)])
+    for values, wanted in ((found, expected), (kernel.block(A, B), expected), (kernel.block(B), one_by_one)):
+        largest = np.abs(wanted).max()  # products of either sign cancel
+        np.testing.assert_allclose(values, wanted, rtol=0.0, atol=100 * np.finfo(dtype).eps * largest)
+
+
+def test_close_points_keep_their_digits_without_unused_columns():
+    """Their distances are computed anew from all columns, also from those that only one side uses."""
+    X, Y = sides(np.arange(20), np.arange(20), np.float32)
+    Y[:5] = X[:5]
+    Y[:5, 99] = 1e-3
+    A = RBF().prepare(X)
+    A, B = RBF().between(A, RBF().prepare(Y, like=A))
+    assert A.values.shape[1] == 20
+    tile = np.empty((40, 30), np.float32)
+    A.squared_distances(B, tile)
+    np.testing.assert_allclose(tile.diagonal()[:5], 1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_columns_of_differences_and_of_sparse_rows_are_all_kept(kind):
+    X, _ = sides(np.arange(20), np.arange(20))
+    for kernel in (Laplacian(), Chi2()):
+        A = kernel.prepare(kind(np.abs(X)))
+        assert kernel.between(A, A) == (A, A)
+    A = RBF().prepare(sparse.csr_array(X))
+    assert RBF().between(A, A) == (A, A)
+
+
+def test_a_kernel_that_fills_in_its_own_way_sees_all_columns():
+    class Own(RBF):
+        def fill(self, A, B, tile):
+            tile[...] = A.values[:, -1:] == B.values[:, -1]
+
+    A = Own().prepare(np.zeros((3, WIDE)))
+    assert Own().between(A, A) == (A, A)
+
+
+def test_slices_know_which_columns_are_used():
+    X, _ = sides(np.arange(20), np.arange(20))
+    X[30:, 40] = 1.0
+    A = prepared.lay_out(X)
+    assert np.flatnonzero(A[:30].used).tolist() == list(range(20))
+    assert np.flatnonzero(A.used).tolist() == [*range(20), 40]
+    assert A[:30].used is A.used  # not looked for again

@@ -56,6 +56,22 @@ def test_matrices_of_pairs(sizes, exact, rng):
             assert problem.columns is None
 
 
+def test_pairs_of_classes_that_use_different_columns(rng):
+    """No product needs columns in which one class is zero; values are those of all columns."""
+    sizes, width = [30, 25, 35, 28, 31], 80
+    codes, edges = np.repeat(np.arange(5), sizes), np.r_[0, np.cumsum(sizes)]
+    X = rng.normal(1.0, 1.0, (len(codes), width)) * ((np.arange(width) // 16 - codes[:, None]) % 5 < 2)
+    whole = problem_of(RBF(10.0), X)
+    matrices = PairMatrices(whole, edges, 1)
+    for a, b in combinations(range(5), 2):
+        index = np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]
+        problem = problem_of(whole.kernel, X, index)
+        assert whole.kernel.between(matrices.classes[a], matrices.classes[b])[0].values.shape[1] in (1, 16)
+        with matrices.lent_to(problem, a, b):
+            K = problem.matrix[: problem.n, : problem.n]
+            np.testing.assert_allclose(K, whole.kernel(X[index]), atol=2e-6)
+
+
 def test_matrices_of_small_pairs_are_float64(rng):
     X, edges = rng.normal(size=(30, 3)), np.array([0, 8, 13, 30])
     order = rng.permutation(30)

@@ -10,15 +10,29 @@ CLOSEST = 0.01  # squared distance, as a part of the squared norms, below which 
 
 
 @loop
-def means(raw, shift):
-    """shift_f <- the mean of column f, summed up in float64."""
-    sums = np.zeros(raw.shape[1])
+def centres(raw, shift):
+    """shift_f <- the mean of column f, summed up in float64, or 0 if more than half of the column is 0.
+
+    Zeros stay zero then, and squared norms are at most twice those of centred columns.
+    """
+    sums, counts = np.zeros(raw.shape[1]), np.zeros(raw.shape[1])
     for i in range(raw.shape[0]):
         row = raw[i]
         for f in range(row.size):
             sums[f] += row[f]
+            counts[f] += 1.0 if row[f] != 0.0 else 0.0
     for f in range(sums.size):
-        shift[f] = sums[f] / raw.shape[0]
+        shift[f] = sums[f] / raw.shape[0] if 2.0 * counts[f] >= raw.shape[0] else 0.0
+
+
+@loop
+def used_columns(values, used):
+    """used_f <- whether column f has a number that is not 0."""
+    used[:] = False
+    for i in range(values.shape[0]):
+        row = values[i]
+        for f in range(row.size):
+            used[f] |= row[f] != 0.0
 
 
 @summing_loop

@@ -110,6 +110,10 @@ class Kernel(Parameters):
         """tile_ij <- k(a_i, b_j), for slices of prepared inputs; the tile is C-contiguous and of A's dtype."""
         raise NotImplementedError
 
+    def between(self, A: Any, B: Any) -> tuple[Any, Any]:
+        """Prepared inputs of two sides without what `fill` does not need for values between them."""
+        return A, B
+
     def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         """sum_ij W_ij dk(a_i, b_j) / dtheta for slices of prepared inputs."""
         raise NotImplementedError
@@ -150,7 +154,7 @@ class Kernel(Parameters):
     def block(self, A: Any, B: Any = None, *, threads: int | None = None, out: np.ndarray | None = None) -> np.ndarray:
         """The dense matrix of prepared inputs, tile by tile on all cores, written to out; B is A when not given."""
         same = B is None
-        B = A if same else B
+        A, B = self.between(A, A if same else B)
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
         shape, in_place = _tiles.tile_shape(A.dtype), out.dtype == A.dtype and out.flags.c_contiguous
@@ -477,6 +481,9 @@ class Unary(Wrapper):
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         self.kernel.fill(A, B, tile)
         self.outer(tile)
+
+    def between(self, A: Any, B: Any) -> tuple[Any, Any]:
+        return self.kernel.between(A, B)
 
     def diagonal(self, A: Any) -> np.ndarray:
         values = self.kernel.diagonal(A).copy()  # a child may hand out what it has stored

@@ -28,6 +28,9 @@ class DotProduct(OfOneNumber):
         A.products(B, tile)
         self.phi(tile)
 
+    def between(self, A: Any, B: Any) -> tuple[Any, Any]:
+        return A.meeting(B) if type(self).fill is DotProduct.fill else (A, B)
+
     def diagonal(self, A: Any) -> np.ndarray:
         s = A.squares.copy()
         self.phi(s)

@@ -5,7 +5,7 @@ Validated once, scaled, with norms, and cut into slices without further checks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -20,6 +20,12 @@ FEW_COLUMNS = 8
 """Up to here distances from differences are as fast as from a matrix product (0.6 ns a pair at 8), and exact."""
 SOME_COLUMNS = 32
 """Up to here distances within some hundred points, each pair once, are faster than all of them by a matrix product."""
+
+
+MANY_COLUMNS = 64
+"""From here on products take most of the time, so that it is looked for columns that they do not need."""
+FEWER = 1 / 8
+"""Such columns, as a part of all, from which it pays to copy the others."""
 
 
 class Prepared:
@@ -90,6 +96,32 @@ class Vectors(Prepared):
         if self.raw is None or self.inverse is None:
             return self.values, np.ones(self.values.shape[1], self.dtype)
         return self.raw, self.inverse
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """Whether each column has a number that is not 0; slices know it of all rows if those have been asked."""
+        used = np.empty(self.values.shape[1], bool)
+        distances.used_columns(self.values, used)
+        return used
+
+    def meeting(self, other: Vectors) -> tuple[Vectors, Vectors]:
+        """Both sides without columns in which all rows of one are 0, if those are many: they add nothing to products.
+
+        What is left serves for products and squared distances between the two sides, and for nothing else.
+        """
+        width = self.values.shape[1]
+        if width < MANY_COLUMNS:
+            return self, other
+        both = np.flatnonzero(self.used & other.used)
+        if len(both) > (1.0 - FEWER) * width:
+            return self, other
+        if not len(both):
+            both = np.zeros(1, int)  # BLAS wants a column
+        return self._at(both), other._at(both)
+
+    def _at(self, columns: np.ndarray) -> Vectors:
+        rows, weights = self._differences()
+        return replace(self, values=self.values.take(columns, 1), raw=rows, inverse=weights)
 
     def products(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- <x_i, y_j>."""
@@ -184,6 +216,10 @@ class SparseVectors(Prepared):
 
     def _walk(self, loop: Any, other: SparseVectors, tile: np.ndarray) -> None:
         loop(*self._arrays, *other._arrays, np.zeros(self.values.shape[1], tile.dtype), tile)
+
+    def meeting(self, other: SparseVectors) -> tuple[SparseVectors, SparseVectors]:
+        """Both sides as they are, as zeros are not stored anyway."""
+        return self, other
 
     def products(self, other: SparseVectors, tile: np.ndarray) -> None:
         self._walk(sparse_loops.products, other, tile)

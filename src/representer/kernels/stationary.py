@@ -49,6 +49,9 @@ class Stationary(OfOneNumber):
         A.squared_distances(B, tile)
         self.phi(tile)
 
+    def between(self, A: Any, B: Any) -> tuple[Any, Any]:
+        return A.meeting(B) if type(self).fill is Stationary.fill else (A, B)
+
     def _each_pair_once(self, A: Any) -> bool:
         own = all(
             getattr(type(self), name) is getattr(Stationary, name) for name in ("fill", "fill_symmetric", "fill_tile")
@@ -136,13 +139,13 @@ class SquaredDistance(Stationary):
 
 
 def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
-    """Rows less their mean (on both sides the same one), so that distances far from the origin keep their digits."""
+    """Rows less a centre (on both sides the same one), so that distances far from the origin keep their digits."""
     if scale.min() <= np.finfo(X.dtype).max ** -0.5:  # one over its square would be infinite
         raise ValueError(f"length_scale is {scale!r}, too small for {X.dtype}; use a larger one, or float64 inputs.")
     raw, width = np.ascontiguousarray(X), X.shape[1]
     shift = np.empty(width, X.dtype) if like is None else np.asarray(like.shift, X.dtype)
     if like is None:
-        distances.means(raw, shift)
+        distances.centres(raw, shift)
     values, squares = np.empty_like(raw), np.empty(len(raw), X.dtype)
     distances.shift_and_scale(raw, shift, np.full(width, scale, X.dtype), values, squares)
     return Vectors(values, squares, raw=raw, shift=shift, inverse=np.full(width, scale**-2.0, X.dtype))

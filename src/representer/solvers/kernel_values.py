@@ -100,9 +100,9 @@ class PairMatrices:
 
         is_coarse(problem)  # known before threads ask for it
         found = [each for run in _tiles.walk(list(pairwise(edges)), visit, threads=threads) for each in run]
-        classes, self.squares = [points for points, _ in found], [K for _, K in found]
-        self.dtype, self.parts = classes[0].dtype, [_tiles.parts(points) for points in classes]
-        self.tile = TILE if isinstance(classes[0], Vectors) else _tiles.tile_shape(self.dtype)
+        self.classes, self.squares = [points for points, _ in found], [K for _, K in found]
+        self.dtype = self.classes[0].dtype
+        self.tile = TILE if isinstance(self.classes[0], Vectors) else _tiles.tile_shape(self.dtype)
         self.free: SimpleQueue[tuple[np.ndarray, int]] = SimpleQueue()  # memory, and the first class of its last pair
         for _ in range(threads):
             self.free.put((np.empty((largest, largest), np.float32), -1))
@@ -130,7 +130,8 @@ class PairMatrices:
         if a != last:
             K[:n, :n] = self.squares[a]
         K[n : n + m, n : n + m] = self.squares[b]
+        below, left = map(_tiles.parts, self.kernel.between(self.classes[b], self.classes[a]))
         for rows, columns in _tiles.pairs(m, n, self.tile, False):
             tile = tile_of((rows, columns))
-            self.kernel.fill_tile(self.parts[b](rows), self.parts[a](columns), tile, diagonal=False)
+            self.kernel.fill_tile(below(rows), left(columns), tile, diagonal=False)
             symmetric.write_both(tile, K, n + rows.start, columns.start)
