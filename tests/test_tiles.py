@@ -52,9 +52,9 @@ def test_tile_fits_the_cache(dtype):
     assert rows * columns * np.dtype(dtype).itemsize == _tiles.TILE_BYTES
 
 
-def visits(n, m, shape, symmetric):
+def visits(n, m, shape, symmetric, first=0):
     count = np.zeros((n, m), int)
-    for rows, columns in _tiles.pairs(n, m, shape, symmetric):
+    for rows, columns in _tiles.pairs(n, m, shape, symmetric, first):
         assert 0 < rows.stop - rows.start <= shape[0]
         count[rows, columns] += 1
     return count
@@ -73,6 +73,15 @@ def test_symmetric_pairs_cover_one_of_two(n, shape):
     for rows in _tiles.split(n, shape[0]):
         inside[rows, rows] = True
     assert np.array_equal(count, np.where(inside, 1, np.tril(np.ones((n, n)))))
+
+
+@pytest.mark.parametrize("first", [0, 1, 7, 24, 25])
+def test_pairs_from_some_row_on(first):
+    """Of a symmetric matrix, entries or their mirror images, but none of those between earlier rows."""
+    count = visits(25, 25, (4, 8), True, first)
+    assert not count[:first].any()
+    assert np.all((count + count.T)[first:] > 0)
+    assert np.array_equal(visits(25, 31, (4, 8), False, first), np.repeat(np.arange(25) >= first, 31).reshape(25, 31))
 
 
 def test_symmetric_pairs_are_square_on_the_diagonal_and_in_order():

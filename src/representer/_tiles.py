@@ -47,9 +47,13 @@ def tile_shape(dtype: np.dtype) -> tuple[int, int]:
     return 256, TILE_BYTES // (256 * np.dtype(dtype).itemsize)
 
 
-def pairs(n_rows: int, n_columns: int, shape: tuple[int, int], symmetric: bool) -> list[Tile]:
-    """All tiles as (rows, columns); of a symmetric matrix those of the lower triangle, square on the diagonal."""
-    rows, columns = split(n_rows, shape[0]), split(n_columns, shape[1])
+def pairs(n_rows: int, n_columns: int, shape: tuple[int, int], symmetric: bool, first: int = 0) -> list[Tile]:
+    """All tiles as (rows, columns), or those from the first wanted row on.
+
+    Of a symmetric matrix they are those of the lower triangle, square on the diagonal.
+    """
+    rows = [slice(first + part.start, first + part.stop) for part in split(n_rows - first, shape[0])]
+    columns = split(n_columns, shape[1])
     if not symmetric:
         return [(i, j) for i in rows for j in columns]
     tiles = [(i, slice(j.start, min(j.stop, i.start))) for i in rows for j in columns if j.start < i.start]

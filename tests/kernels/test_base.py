@@ -407,6 +407,21 @@ def test_block_is_written_where_it_is_wanted(dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("known", "n"), [(0, 5), (0, 700), (3, 5), (300, 301), (300, 700), (700, 700)])
+def test_block_grows(known, n, dtype, rng):
+    """Values between the first inputs stay, and so does what is behind the last column."""
+    kernel = 2.0 * RBF(1.5) + Linear()
+    A = kernel.prepare(rng.normal(size=(n, 3)).astype(dtype))
+    out = np.full((n, n + 4), np.nan, np.float32)
+    out[:known, :known] = 7.0
+    assert kernel.block(A, out=out, known=known) is out
+    expected = kernel.block(A)
+    expected[:known, :known] = 7.0
+    np.testing.assert_allclose(out[:, :n], expected, rtol=1e-5, atol=1e-5)
+    assert np.isnan(out[:, n:]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [1, 40, 256, 384, 385])
 @pytest.mark.parametrize("kernel", [RBF(1.5), RBF(1.5) * Linear()], ids=str)
 def test_block_of_one_tile_is_filled_in_place(kernel, n, dtype, rng):

@@ -140,6 +140,38 @@ def test_who_rests_leaves_on_the_way(monkeypatch):
     assert shrunk.gradient == pytest.approx(whole.gradient, abs=1e-3)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_few_new_points_are_put_behind_the_others(groups, small_sets, monkeypatch):
+    """Kernel values that are known stay where they are, also after some points have left."""
+    problem, grown, grow = classification(800, 100.0 if groups == 1 else 10.0), [], working_set._grow
+    if groups == 2:
+        problem.targets, problem.groups = np.zeros(800), (problem.upper > 0).astype(int)
+    start = np.where(problem.upper > 0, 1.0, -1.0) if groups == 2 else None
+
+    def watched(problem, state, new):
+        before = state.evaluations
+        grow(problem, state, new)
+        grown.append(len(new))
+        m, known = len(state.chosen), len(state.chosen) - len(new)
+        assert state.evaluations - before == m * (m + 1) // 2 - known * (known + 1) // 2
+        np.testing.assert_allclose(state.K[:, :m], problem.kernel(problem.X[state.chosen]), atol=1e-6)
+
+    monkeypatch.setattr(working_set, "_grow", watched)
+    result = working_set.solve(problem, start=start, tol=1e-5)
+    assert result.converged
+    assert sum(grown) > 0
+    assert result.bytes <= 4 * working_set.MAX_SIZE**2
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, 1), (10, 10), (100, 120), (910, 2000), (8192, 16384), (16000, 16384)])
+def test_room_for_more_points_is_within_the_memory(n, most):
+    width = working_set._width(n, most)
+    assert n <= width <= 1.2 * n + 16
+    assert n * width <= most**2
+    assert width >= 1.1 * n or n * (width + 1) > most**2
+    assert width % 1024 >= 16 or width == n
+
+
 def test_steps_that_float32_cannot_resolve_are_float64(small_sets, monkeypatch):
     forms, steps = [], box.smo.pair_steps
 

@@ -1,4 +1,4 @@
-"""Entries of symmetric matrices: mirrored, written twice, replaced, removed."""
+"""Entries of symmetric matrices: mirrored, written twice, removed."""
 
 from typing import Any
 
@@ -122,30 +122,9 @@ def _compiled_square(tile, i, j, out):
 
 
 @loop
-def write_columns(block, slots, out):
-    """out[r, slots[q]] <- block_qr: columns of a matrix from the rows of a block.
-
-    Slots rise, so that each row of out is written from its begin to its end.
-    """
-    h, n = block.shape
-    transposed = np.empty((32, h), block.dtype)
-    for r0 in range(0, n, 32):
-        width = min(32, n - r0)
-        for q in range(h):
-            source = block[q, r0 : r0 + width]
-            for r in range(width):
-                transposed[r, q] = source[r]
-        for r in range(width):
-            source, target = transposed[r], out[r0 + r]
-            for q in range(h):
-                target[slots[q]] = source[q]
-
-
-@loop
-def compact(values, n, kept):
-    """Of an n x n matrix, row by row in values, the rows and columns that are kept (rising) move to its front."""
-    m = kept.size
-    for i in range(m):
-        row = kept[i] * n
-        for j in range(m):  # never overtakes what is still to be read, as kept[i] >= i and n >= m
-            values[i * m + j] = values[row + kept[j]]
+def compact(matrix, kept):
+    """Rows and columns that are kept (rising) move to the front of a matrix, of which the others may be left over."""
+    for i in range(kept.size):
+        source, target = matrix[kept[i]], matrix[i]
+        for j in range(kept.size):  # never overtakes what is still to be read, as kept[j] >= j
+            target[j] = source[kept[j]]

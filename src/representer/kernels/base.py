@@ -151,20 +151,26 @@ class Kernel(Parameters):
         B = self.prepare(Y)
         return self.prepare(X, like=B), B
 
-    def block(self, A: Any, B: Any = None, *, threads: int | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """The dense matrix of prepared inputs, tile by tile on all cores, written to out; B is A when not given."""
+    def block(
+        self, A: Any, B: Any = None, *, threads: int | None = None, out: np.ndarray | None = None, known: int = 0
+    ) -> np.ndarray:
+        """The dense matrix of prepared inputs, tile by tile on all cores; B is A when not given.
+
+        It is written to the first columns of ``out``, where values between the first ``known`` inputs may be already.
+        """
         same = B is None
         A, B = self.between(A, A if same else B)
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
-        shape, in_place = _tiles.tile_shape(A.dtype), out.dtype == A.dtype and out.flags.c_contiguous
-        if same and self._is_one_tile(A):
+        shape = _tiles.tile_shape(A.dtype)
+        in_place = out.dtype == A.dtype and out.flags.c_contiguous and out.shape == (len(A), len(B))
+        if same and not known and self._is_one_tile(A):
             if in_place:
                 self.fill_tile(A, A, out, diagonal=True)
                 return out
             shape = len(A), len(A)
-        tiles = _tiles.pairs(len(A), len(B), shape, same)
-        if len(tiles) == 1 and in_place:
+        tiles = _tiles.pairs(len(A), len(B), shape, same, known)
+        if len(tiles) == 1 and not known and in_place:
             with _tiles.one_blas_thread():
                 self.fill_tile(A, B, out, diagonal=same)
             return out

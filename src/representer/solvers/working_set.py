@@ -202,7 +202,7 @@ def _choose(problem: BoxProblem, state: State, rates: Rates, tol: float, memory:
     """
     n = problem.n
     if not len(state.chosen) and (problem.matrix is not None or n <= FLAT_UP_TO):
-        _start(problem, state, np.argsort(problem.group_of, kind="stable"), n)
+        _start(problem, state, np.arange(n), n)
     if len(state.chosen) == n:
         return
     urgency = rates.urgency(rates.aim(tol), state.rounds)
@@ -214,17 +214,10 @@ def _choose(problem: BoxProblem, state: State, rates: Rates, tol: float, memory:
             urgency[_largest(rates.violations, wanted, size // 2)] += 2.0 * urgency.max()
         wanted = np.sort(_largest(urgency, wanted, size))
     new = np.setdiff1d(wanted, state.chosen, assume_unique=True)
-    if len(new) > FEW_NEW * len(state.chosen):
-        _start(problem, state, wanted[np.argsort(problem.group_of[wanted], kind="stable")], most)
+    if len(new) > FEW_NEW * len(state.chosen) or len(state.chosen) + len(new) > _room(state):
+        _start(problem, state, wanted, most)
         return
-    for s in range(len(rates.low)):
-        slots = np.flatnonzero(problem.group_of[state.chosen] == s)
-        slots = slots[np.argsort(urgency[state.chosen[slots]])]
-        waiting = new[problem.group_of[new] == s]
-        waiting = waiting[np.argsort(-urgency[waiting])]
-        slots, waiting = slots[: len(waiting)], waiting[: len(slots)]
-        better = urgency[waiting] > urgency[state.chosen[slots]]
-        _replace(problem, state, np.sort(slots[better]), waiting[better])
+    _grow(problem, state, new)
     busy = np.flatnonzero(urgency[state.chosen] > 0.0)
     if _pays(state, busy):
         _leave(state, busy)
@@ -240,40 +233,57 @@ def _start(problem: BoxProblem, state: State, chosen: np.ndarray, most: int) -> 
 
     The largest matrix has its place from the first one on: most systems take memory only where it is written to.
     """
-    state.chosen = chosen
+    state.chosen = chosen[_by_groups(problem, chosen)]
     if problem.matrix is not None and state.K.size == 0:
         state.K = problem.matrix
         return
-    n = len(chosen)
-    if len(state.buffer) < n * n:
-        state.K = state.buffer = np.empty(0)  # let go of the old one first
+    n, state.K = len(chosen), np.empty((0, 0), np.float32)
+    width = _width(n, most)
+    if len(state.buffer) < n * width:
+        state.buffer = np.empty(0)  # let go of the old one first
         try:
             state.buffer = np.empty(most * most, np.float32)
         except MemoryError:  # where memory is taken whether it is written to or not
-            state.buffer = np.empty(n * n, np.float32)
-    state.K = state.buffer[: n * n].reshape(n, n)
+            state.buffer = np.empty(n * width, np.float32)
+    _fill(problem, state, width, 0)
+
+
+def _width(n: int, most: int) -> int:
+    """Columns of the matrix of n points, with room for some more.
+
+    Rows do not all begin at the same place of a page of memory, as then they would drive each other out of the cache.
+    """
+    width = n + int(FEW_NEW * n)
+    width += 16 if width % 1024 < 16 else 0
+    return max(n, min(width, most * most // n))
+
+
+def _by_groups(problem: BoxProblem, index: np.ndarray) -> np.ndarray:
+    """Places of an index in an order in which those of a group stand together."""
+    return np.arange(len(index)) if problem.groups is None else np.argsort(problem.groups[index], kind="stable")
+
+
+def _room(state: State) -> int:
+    """Points that the matrix of the working set has room for."""
+    width = state.K.shape[1]
+    return min(width, len(state.buffer) // max(width, 1))
+
+
+def _grow(problem: BoxProblem, state: State, new: np.ndarray) -> None:
+    """Put more points behind those of the working set, and their kernel values behind those in its matrix."""
+    if len(new):
+        known, state.chosen = len(state.chosen), np.append(state.chosen, new[_by_groups(problem, new)])
+        _fill(problem, state, state.K.shape[1], known)
+
+
+def _fill(problem: BoxProblem, state: State, width: int, known: int) -> None:
+    """The kernel matrix of the working set, at the front of its memory, where that of its first points may be."""
+    n = len(state.chosen)
+    state.K = state.buffer[: n * width].reshape(n, width)
     state.bytes = max(state.bytes, state.K.nbytes)
-    problem.kernel.block(problem.at(state.inputs, chosen), threads=problem.threads, out=state.K)
-    state.evaluations += n * (n + 1) // 2
-
-
-def _replace(problem: BoxProblem, state: State, slots: np.ndarray, points: np.ndarray) -> None:
-    """Put points into slots of the working set, and their kernel values into its matrix."""
-    if not len(slots):
-        return
-    state.chosen[slots] = points
-    new, all_ = problem.at(state.inputs, points), problem.at(state.inputs, state.chosen)
-    block = problem.kernel.block(new, all_, threads=problem.threads).astype(np.float32, copy=False)
-    state.K[slots] = block
-    parts = [(rows, slice(0, 0)) for rows in _tiles.split(len(state.K), 512)]
-
-    def write(run: list[_tiles.Tile]) -> None:
-        for rows, _ in run:
-            symmetric.write_columns(block[:, rows], slots, state.K[rows])
-
-    for _ in _tiles.walk(parts, write, threads=problem.threads):
-        pass
-    state.evaluations += block.size
+    points = problem.at(state.inputs, state.chosen)
+    problem.kernel.block(points, threads=problem.threads, out=state.K, known=known)
+    state.evaluations += n * (n + 1) // 2 - known * (known + 1) // 2
 
 
 def _pays(state: State, kept: np.ndarray) -> bool:
@@ -283,9 +293,8 @@ def _pays(state: State, kept: np.ndarray) -> bool:
 
 def _leave(state: State, kept: np.ndarray) -> None:
     """Keep only these places of the working set: steps on fewer points are cheaper."""
-    symmetric.compact(state.buffer, len(state.chosen), kept)
-    state.chosen = state.chosen[kept]
-    state.K = state.buffer[: len(kept) ** 2].reshape(len(kept), len(kept))
+    symmetric.compact(state.K, kept)
+    state.chosen, state.K = state.chosen[kept], state.K[: len(kept)]
 
 
 def _settle(
@@ -320,8 +329,9 @@ def _step(
     problem: BoxProblem, state: State, middle: np.ndarray, aim: float, most: int, progress: Progress | None
 ) -> int:
     """At most so many pair steps on the working set, which correct its g; how many it took."""
-    subset, K, before = state.chosen, state.K, state.steps
-    columns = np.arange(len(subset))
+    K, before = state.K, state.steps
+    columns = _by_groups(problem, state.chosen)
+    subset = state.chosen[columns]
     if K is problem.matrix:
         columns = subset if problem.columns is None else problem.columns[subset]
     c, g, groups, diagonal = state.c[subset], state.g[subset], problem.group_of[subset], K.diagonal()[columns]
