@@ -90,6 +90,7 @@ def test_objective_as_libsvm(C):
 def small_sets(monkeypatch):
     monkeypatch.setattr(working_set, "FLAT_UP_TO", 100)
     monkeypatch.setattr(working_set, "SET_SIZE", 150)
+    monkeypatch.setattr(working_set, "MORE", 75)
     monkeypatch.setattr(working_set, "EXACT_PAIRS", 1000)
     monkeypatch.setattr(working_set, "SHRINK_FROM", 32)
 
@@ -271,7 +272,7 @@ def test_inputs_that_float32_cannot_tell_apart(n, offset):
 
 
 def test_groups_share_a_small_working_set(monkeypatch):
-    for name, size in (("FLAT_UP_TO", 50), ("SET_SIZE", 64)):
+    for name, size in (("FLAT_UP_TO", 50), ("SET_SIZE", 64), ("MORE", 32)):
         monkeypatch.setattr(working_set, name, size)
     problem = classification(400)
     problem.targets = np.zeros(400)

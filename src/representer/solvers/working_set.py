@@ -29,7 +29,9 @@ from representer.solvers.polish import polish
 FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the first working set."""
 SET_SIZE = 8192
-"""Size of the working set beyond that; if more coefficients are free, half of this on top of them."""
+"""Size of the working set beyond that, unless more coefficients are free."""
+MORE = 3 * SET_SIZE // 8
+"""The size in that case: so many on top of them."""
 MAX_SIZE = 2 * SET_SIZE
 """The largest working set."""
 SHRINK_FROM = 1200
@@ -207,7 +209,7 @@ def _choose(problem: BoxProblem, state: State, rates: Rates, tol: float, memory:
         return
     urgency = rates.urgency(rates.aim(tol), state.rounds)
     most = min(n, MAX_SIZE) if memory is None else min(n, MAX_SIZE, max(2, int(np.sqrt(memory // 4))))
-    size = min(most, max(SET_SIZE, int(np.count_nonzero(rates.free)) + SET_SIZE // 2))
+    size = min(most, max(SET_SIZE, int(np.count_nonzero(rates.free)) + MORE))
     wanted = np.flatnonzero(urgency > 0.0)
     if len(wanted) > size:
         if np.count_nonzero(rates.free) > size // 2:  # those alone may have no pair to step on
