@@ -38,8 +38,8 @@ SHRINK_FROM = 1200
 """Size of a working set from which those who come to rest leave it also on the way to the tolerance."""
 ROUND = 2
 """Steps for each of its coefficients after which it is looked who rests."""
-FEW_NEW = 1 / 8
-"""New points, as a part of the working set, up to which they take the places of others; for more it begins anew."""
+FEW_NEW = 1 / 4
+"""New points, as a part of the working set, up to which its matrix has room for them; for more it begins anew."""
 EXACT_PAIRS = 2 * 10**5
 """Kernel values in float64 that the last check may take rather than measure the size of roundings."""
 VALUE = 3e-7
