@@ -198,7 +198,7 @@ def _rounds(
 
 
 def _choose(problem: BoxProblem, state: State, rates: Rates, tol: float, memory: int | None = None) -> None:
-    """Put the free coefficients and the worst violators into the working set, in place of those that are neither.
+    """Put the free coefficients and the worst violators into the working set: behind others, or into a new one.
 
     Coefficients at a bound that they press against leave it if they are many; who comes to violate enters again.
     """
