@@ -34,7 +34,8 @@ class Gram:
         As many as cores when not given.
     memory : int, optional
         Bytes that `dense` and `rows` may return, and that bound the chunks in which inputs are prepared; products need
-        some megabytes beyond it. The machine's memory when not given.
+        some megabytes beyond it, and a copy of a chunk that has many columns of zeros. The machine's memory when not
+        given.
 
     Examples
     --------

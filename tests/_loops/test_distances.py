@@ -135,7 +135,7 @@ def test_shift_and_scale(dtype, shape, rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_means_are_summed_in_float64(dtype, rng):
+def test_centres_are_means_summed_in_float64(dtype, rng):
     raw, shift = (1e4 + rng.normal(size=(3000, 5))).astype(dtype), np.empty(5, dtype)
     distances.centres(raw, shift)
     np.testing.assert_allclose(shift, raw.astype(np.longdouble).mean(axis=0), rtol=max(np.finfo(dtype).eps, 1e-13))

@@ -3,6 +3,8 @@ import pytest
 from scipy import sparse
 
 from representer.kernels import RBF, Chi2, Cosine, Laplacian, Linear, Matern, Periodic, Polynomial, prepared
+from representer.kernels import base as kernels_base
+from representer.kernels.stationary import Angles
 
 WIDTHS = pytest.mark.parametrize("width", [3, 12])
 LATER = [RBF(2.0), Polynomial(degree=2), Cosine() + 0.5 * Periodic(), Matern(3.0) * Chi2() + Linear()]
@@ -117,8 +119,8 @@ WIDE = 100  # columns, of which each side uses some
 def sides(used, others, dtype=np.float64):
     """Rows that are zero in all columns but these, and far from zero in some of them."""
     rng = np.random.default_rng(0)
-    X, Y = np.zeros((40, WIDE)), np.zeros((30, WIDE))
-    X[:, used], Y[:, others] = rng.normal(1.0, 2.0, (40, len(used))), rng.normal(-1.0, 2.0, (30, len(others)))
+    X, Y = np.zeros((600, WIDE)), np.zeros((300, WIDE))
+    X[:, used], Y[:, others] = rng.normal(1.0, 2.0, (600, len(used))), rng.normal(-1.0, 2.0, (300, len(others)))
     return X.astype(dtype), Y.astype(dtype)
 
 
@@ -143,13 +145,16 @@ def test_products_do_not_need_columns_that_are_zero_on_one_side(used, others, le
     a, b = kernel.between(A, B)
     if not isinstance(kernel, Periodic):  # whose columns are points of circles
         assert a.values.shape[1] == b.values.shape[1] == left
-    expected, found = np.empty((40, 30), dtype), np.empty((40, 30), dtype)
+    expected, found = np.empty((600, 300), dtype), np.empty((600, 300), dtype)
     kernel.fill(A, B, expected)
     kernel.fill(a, b, found)
-    one_by_one = np.array([[kernel(x[None], y[None])[0, 0] for y in Y.astype(float)] for x in Y.astype(float)])
-    for values, wanted in ((found, expected), (kernel.block(A, B), expected), (kernel.block(B), one_by_one)):
-        largest = np.abs(wanted).max()  # products of either sign cancel
-        np.testing.assert_allclose(values, wanted, rtol=0.0, atol=100 * np.finfo(dtype).eps * largest)
+    between = kernel.block(A, B)
+    X[300:350] = X[:50] * (1.0 + 1e-3)  # close, so that they are computed anew, in several tiles
+    A = kernel.prepare(X, like=B)
+    one_by_one = np.array([kernel(x[None], X.astype(float))[0] for x in X.astype(float)])
+    for values, wanted in ((found, expected), (between, expected), (kernel.block(A), one_by_one)):
+        largest = np.abs(wanted).max()  # products of either sign cancel, and sums of 200 terms round
+        np.testing.assert_allclose(values, wanted, rtol=0.0, atol=200 * np.finfo(dtype).eps * largest)
 
 
 def test_close_points_keep_their_digits_without_unused_columns():
@@ -160,7 +165,7 @@ def test_close_points_keep_their_digits_without_unused_columns():
     A = RBF().prepare(X)
     A, B = RBF().between(A, RBF().prepare(Y, like=A))
     assert A.values.shape[1] == 20
-    tile = np.empty((40, 30), np.float32)
+    tile = np.empty((600, 300), np.float32)
     A.squared_distances(B, tile)
     np.testing.assert_allclose(tile.diagonal()[:5], 1e-6, rtol=1e-5)
 
@@ -176,12 +181,39 @@ def test_columns_of_differences_and_of_sparse_rows_are_all_kept(kind):
 
 
 def test_a_kernel_that_fills_in_its_own_way_sees_all_columns():
-    class Own(RBF):
+    class Tile(RBF):
         def fill(self, A, B, tile):
             tile[...] = A.values[:, -1:] == B.values[:, -1]
 
-    A = Own().prepare(np.zeros((3, WIDE)))
-    assert Own().between(A, A) == (A, A)
+    class Square(RBF):
+        def fill_symmetric(self, A, tile):
+            tile[...] = A.values.shape[1]
+
+    class Diagonal(Linear):
+        def diagonal(self, A):
+            return (A.values @ np.ones(WIDE)) ** 2
+
+    class Outer(kernels_base.Scaled):
+        def fill(self, A, B, tile):
+            self.kernel.fill(A, B, tile)
+
+    class Inputs(RBF):
+        def prepare(self, X, like=None):
+            return Angles.of(np.asarray(X))
+
+    for kernel in (Tile(), Square(), Diagonal(), Outer(RBF()), Inputs()):
+        A = kernel.prepare(np.zeros((200, WIDE)))
+        assert kernel.between(A, A) == (A, A)
+
+
+def test_both_sides_of_a_symmetric_matrix_share_one_copy():
+    X, Y = sides(np.arange(20), np.arange(20))
+    A = RBF().prepare(X)
+    a, b = RBF().between(A, A)
+    assert a is b
+    assert a.values.shape == (600, 20)
+    few = RBF().prepare(Y[:5], like=A)
+    assert RBF().between(few, A) == (few, A)  # a copy of all others would take longer than their products
 
 
 def test_slices_know_which_columns_are_used():

@@ -58,7 +58,7 @@ def test_matrices_of_pairs(sizes, exact, rng):
 
 def test_pairs_of_classes_that_use_different_columns(rng):
     """No product needs columns in which one class is zero; values are those of all columns."""
-    sizes, width = [30, 25, 35, 28, 31], 80
+    sizes, width = [130, 225, 135, 128, 131], 80
     codes, edges = np.repeat(np.arange(5), sizes), np.r_[0, np.cumsum(sizes)]
     X = rng.normal(1.0, 1.0, (len(codes), width)) * ((np.arange(width) // 16 - codes[:, None]) % 5 < 2)
     whole = problem_of(RBF(10.0), X)

@@ -135,7 +135,7 @@ class Through(Vectors):
 
     inputs: Any = None
     anchors: Any = None
-    per_row = ("values", "squares", "inputs")
+    per_row = (*Vectors.per_row, "inputs")
 
 
 class Pairwise(Wrapper):

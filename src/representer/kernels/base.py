@@ -114,6 +114,11 @@ class Kernel(Parameters):
         """Prepared inputs of two sides without what `fill` does not need for values between them."""
         return A, B
 
+    def _fills_as(self, family: type[Kernel], *more: str) -> bool:
+        """Whether tiles are filled as the family does it, and no class below it has a way of its own."""
+        names = ("fill", "fill_symmetric", "fill_tile", *more)
+        return all(getattr(type(self), name) is getattr(family, name) for name in names)
+
     def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         """sum_ij W_ij dk(a_i, b_j) / dtheta for slices of prepared inputs."""
         raise NotImplementedError
@@ -156,7 +161,8 @@ class Kernel(Parameters):
     ) -> np.ndarray:
         """The dense matrix of prepared inputs, tile by tile on all cores; B is A when not given.
 
-        It is written to the first columns of ``out``, where values between the first ``known`` inputs may be already.
+        It is written to the first columns of ``out``, where those of a symmetric matrix between its first ``known``
+        inputs may be already.
         """
         same = B is None
         A, B = self.between(A, A if same else B)
@@ -268,6 +274,11 @@ class OfOneNumber(Kernel):
 
     def check(self) -> None:
         """Raise if a parameter other than the length scale is out of its range."""
+
+    def _without_zeros(self, family: type[Kernel], A: Any, B: Any) -> tuple[Any, Any]:
+        """Both sides without columns that products do not need, if nobody asks for more than the family does."""
+        plain = type(A) is type(B) is Vectors and self._fills_as(family, "diagonal")
+        return A.meeting(B) if plain else (A, B)
 
 
 def same_precision(X: Any, Y: Any) -> tuple[Any, Any]:
@@ -489,7 +500,7 @@ class Unary(Wrapper):
         self.outer(tile)
 
     def between(self, A: Any, B: Any) -> tuple[Any, Any]:
-        return self.kernel.between(A, B)
+        return self.kernel.between(A, B) if self._fills_as(Unary, "diagonal") else (A, B)
 
     def diagonal(self, A: Any) -> np.ndarray:
         values = self.kernel.diagonal(A).copy()  # a child may hand out what it has stored

@@ -29,7 +29,7 @@ class DotProduct(OfOneNumber):
         self.phi(tile)
 
     def between(self, A: Any, B: Any) -> tuple[Any, Any]:
-        return A.meeting(B) if type(self).fill is DotProduct.fill else (A, B)
+        return self._without_zeros(DotProduct, A, B)
 
     def diagonal(self, A: Any) -> np.ndarray:
         s = A.squares.copy()

@@ -22,8 +22,8 @@ SOME_COLUMNS = 32
 """Up to here distances within some hundred points, each pair once, are faster than all of them by a matrix product."""
 
 
-MANY_COLUMNS = 64
-"""From here on products take most of the time, so that it is looked for columns that they do not need."""
+MANY_COLUMNS, MANY_ROWS = 64, 128
+"""From here on, on both sides, products take most of the time, so that it is looked for columns they do not need."""
 FEWER = 1 / 8
 """Such columns, as a part of all, from which it pays to copy the others."""
 
@@ -110,14 +110,15 @@ class Vectors(Prepared):
         What is left serves for products and squared distances between the two sides, and for nothing else.
         """
         width = self.values.shape[1]
-        if width < MANY_COLUMNS:
+        if width < MANY_COLUMNS or min(len(self), len(other)) < MANY_ROWS:
             return self, other
         both = np.flatnonzero(self.used & other.used)
         if len(both) > (1.0 - FEWER) * width:
             return self, other
         if not len(both):
             both = np.zeros(1, int)  # BLAS wants a column
-        return self._at(both), other._at(both)
+        mine = self._at(both)
+        return mine, mine if other is self else other._at(both)
 
     def _at(self, columns: np.ndarray) -> Vectors:
         rows, weights = self._differences()
@@ -130,7 +131,7 @@ class Vectors(Prepared):
     def squared_distances(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|^2."""
         rows, weights = self._differences()
-        if self.values.shape[1] <= FEW_COLUMNS:
+        if rows.shape[1] <= FEW_COLUMNS:
             distances.from_differences(rows, other.raw_columns, weights, tile)
         else:
             others, _ = other._differences()
@@ -139,7 +140,7 @@ class Vectors(Prepared):
     def distances_within(self, packed: np.ndarray) -> None:
         """packed <- |x_i - x_j|^2 for j < i, those of x_1, then those of x_2, and so on."""
         rows, weights = self._differences()
-        if self.values.shape[1] <= FEW_COLUMNS or len(self) < ROWS:
+        if rows.shape[1] <= FEW_COLUMNS or len(self) < ROWS:
             distances.differences_within(rows, self.raw_columns, weights, packed)
         else:
             distances.products_within(self.values, self.squares, rows, weights, packed)
@@ -216,10 +217,6 @@ class SparseVectors(Prepared):
 
     def _walk(self, loop: Any, other: SparseVectors, tile: np.ndarray) -> None:
         loop(*self._arrays, *other._arrays, np.zeros(self.values.shape[1], tile.dtype), tile)
-
-    def meeting(self, other: SparseVectors) -> tuple[SparseVectors, SparseVectors]:
-        """Both sides as they are, as zeros are not stored anyway."""
-        return self, other
 
     def products(self, other: SparseVectors, tile: np.ndarray) -> None:
         self._walk(sparse_loops.products, other, tile)

@@ -50,13 +50,11 @@ class Stationary(OfOneNumber):
         self.phi(tile)
 
     def between(self, A: Any, B: Any) -> tuple[Any, Any]:
-        return A.meeting(B) if type(self).fill is Stationary.fill else (A, B)
+        return self._without_zeros(Stationary, A, B)
 
     def _each_pair_once(self, A: Any) -> bool:
-        own = all(
-            getattr(type(self), name) is getattr(Stationary, name) for name in ("fill", "fill_symmetric", "fill_tile")
-        )
-        return own and type(A) is Vectors and len(A) > 1 and A.values.shape[1] <= SOME_COLUMNS
+        plain = type(A) is Vectors and len(A) > 1 and A.values.shape[1] <= SOME_COLUMNS
+        return plain and self._fills_as(Stationary)
 
     def _is_one_tile(self, A: Any) -> bool:
         if not self._each_pair_once(A):
@@ -334,7 +332,7 @@ class Angles(Vectors):
     """Columns wrapped around circles: the points (cos, sin) / length_scale, and the angles themselves."""
 
     angles: Any = None
-    per_row: ClassVar[tuple[str, ...]] = ("values", "squares", "angles")
+    per_row: ClassVar[tuple[str, ...]] = (*Vectors.per_row, "angles")
 
 
 class Periodic(Stationary):

@@ -119,9 +119,9 @@ def choose_box(n: int, *, memory: int, n_classes: int = 2, probability: bool = F
                                                                                 3/2 n^2 doubles for two if n < 700;
                                                                                 n^2 doubles and these for each thread
                                                                                 for such pairs if n <= 3,000
-    of a working set                      otherwise                             8,192^2 floats, a quarter more where
-                                                                                there is room, and up to 16,384^2 if
-                                                                                more coefficients are free
+    of a working set                      otherwise                             8,192^2 floats, or 10,240^2 where there
+                                                                                is room, and up to 16,384^2 if more
+                                                                                coefficients are free
     ====================================  ====================================  =================================
 
     Probabilities need a matrix of the free support vectors in doubles, too: up to 8,192^2, more if more are free.

@@ -29,9 +29,9 @@ from representer.solvers.polish import polish
 FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the first working set."""
 SET_SIZE = 8192
-"""Size of the working set beyond that, unless more coefficients are free."""
+"""Least size of the working set beyond that."""
 MORE = 3 * SET_SIZE // 8
-"""The size in that case: so many on top of them."""
+"""Points that it has at least on top of the free coefficients."""
 MAX_SIZE = 2 * SET_SIZE
 """The largest working set."""
 SHRINK_FROM = 1200
@@ -83,8 +83,8 @@ def solve(
     max_steps : int, optional
         max(10^7, 100 n) when not given.
     memory : int, optional
-        Bytes that the matrix of a working set may take. It has SET_SIZE rows, up to MAX_SIZE if many coefficients are
-        free.
+        Bytes that the matrix of a working set may take. It begins with SET_SIZE rows, up to MAX_SIZE if many
+        coefficients are free, and may grow by a quarter.
     progress : function of what is done and the violation, optional
         Called after each round and some steps in between; whether to stop.
     """
@@ -251,7 +251,7 @@ def _start(problem: BoxProblem, state: State, chosen: np.ndarray, most: int) -> 
 
 
 def _width(n: int, most: int) -> int:
-    """Columns of the matrix of n points, with room for some more.
+    """Columns of the matrix of n points, with room for some more, unless n is the most that the memory allows.
 
     Rows do not all begin at the same place of a page of memory, as then they would drive each other out of the cache.
     """
