@@ -20,8 +20,6 @@ FEW_COLUMNS = 8
 """Up to here distances from differences are as fast as from a matrix product (0.6 ns a pair at 8), and exact."""
 SOME_COLUMNS = 32
 """Up to here distances within some hundred points, each pair once, are faster than all of them by a matrix product."""
-
-
 MANY_COLUMNS, MANY_ROWS = 64, 128
 """From here on, on both sides, products take most of the time, so that it is looked for columns they do not need."""
 FEWER = 1 / 8
