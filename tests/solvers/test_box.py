@@ -105,9 +105,8 @@ def test_no_thread_waits_for_one_that_has_failed(who, error, many, monkeypatch):
 
 def test_intercepts_are_rates_of_free_coefficients_or_between_the_extremes(problem, state):
     rates = box.Rates.of(problem, state)
-    free = rates.free & (state.c != 0.0)
     first = rates.intercepts
-    assert first[0] == pytest.approx(-rates.rise[free & (problem.groups == 0)].mean())
+    assert first[0] == pytest.approx(-rates.rise[rates.free & (problem.groups == 0)].mean())
     state.c = np.where(problem.groups == 1, problem.upper, problem.lower)
     ends = box.Rates.of(problem, state)
     assert ends.intercepts == pytest.approx([-ends.low[0], -ends.high[1]])

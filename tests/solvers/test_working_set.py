@@ -164,6 +164,43 @@ def test_few_new_points_are_put_behind_the_others(groups, small_sets, monkeypatc
     assert result.bytes <= 4 * 800**2
 
 
+@pytest.fixture
+def sizes(monkeypatch):
+    """Those of working sets that begin anew, with the number of free coefficients then."""
+    seen, start = [], working_set._start
+
+    def watched(problem, state, chosen, most):
+        seen.append((len(chosen), int(np.count_nonzero(box.Rates.of(problem, state).free))))
+        start(problem, state, chosen, most)
+
+    monkeypatch.setattr(working_set, "_start", watched)
+    return seen
+
+
+def test_the_first_set_tells_the_size_of_the_second_one(small_sets, sizes):
+    """Where nearly all support; but not where coefficients that were free at the start are in it."""
+    problem = replace(classification(600, 100.0), kernel=RBF(0.5))
+    assert working_set.solve(problem).converged
+    (first, _), (second, free) = sizes[:2]
+    assert (first, second) == (150, 600 * free // 150)
+    assert second > free + 75
+    sizes.clear()
+    start = np.where(np.arange(600) < 100, 1e-3 * problem.targets, 0.0)
+    assert working_set.solve(problem, start=start).converged
+    assert all(size == free + 75 for size, free in sizes)
+
+
+def test_coefficients_at_the_kink_of_epsilon_are_not_free(small_sets, sizes):
+    """At first all are zero, and the set has no more points than others; most of them stay there."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 2))
+    t = np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=800)
+    result = working_set.solve(BoxProblem(RBF(1.0), X, t, np.full(800, -1.0), np.full(800, 1.0), 0.2))
+    assert result.converged
+    assert sizes[0] == (150, 0)
+    assert np.count_nonzero(result.coef) < 200
+
+
 @pytest.mark.parametrize(("n", "most"), [(1, 1), (10, 10), (100, 120), (910, 2000), (8192, 16384), (16000, 16384)])
 def test_room_for_more_points_is_within_the_memory(n, most):
     width = working_set._width(n, most)

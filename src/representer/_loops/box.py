@@ -22,7 +22,7 @@ def gradient(below, diagonal, c, targets, g):
 
 @loop
 def rates(g, c, lower, upper, epsilon, group, rise, fall, free, low, high):
-    """The rates of each coefficient, whether it is free, and the least and the greatest rate of each group.
+    """The rates of each coefficient, whether it is free (between bounds, at no kink), and the extremes of each group.
 
     Returns the violation: by how much the greatest rate of lowering exceeds the least one of raising in any group.
     """
@@ -30,7 +30,7 @@ def rates(g, c, lower, upper, epsilon, group, rise, fall, free, low, high):
     low[:], high[:] = np.inf, -np.inf
     for i in range(c.size):
         s = group[i]
-        free[i] = lower[i] < c[i] < upper[i]
+        free[i] = rise[i] == fall[i]
         low[s], high[s] = min(low[s], rise[i]), max(high[s], fall[i])
     violation = 0.0
     for s in range(low.size):

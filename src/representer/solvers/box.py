@@ -75,6 +75,8 @@ class State:
     """Whether the progress function said so."""
     alone: bool = False
     """Whether there is but one thread."""
+    from_zero: bool = False
+    """Whether all coefficients were zero at first."""
     steps: int = 0
     rounds: int = 0
     evaluations: int = 0

@@ -43,7 +43,7 @@ def _newton_step(problem: BoxProblem, state: State, K: np.ndarray) -> bool:
     Their changes d solve K_FF d + b = -rate_F with sum d = 0 over each group.
     """
     rates = Rates.of(problem, state)
-    free = np.flatnonzero(rates.free & (rates.rise == rates.fall))
+    free = np.flatnonzero(rates.free)
     if not len(free):
         return True
     groups = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)

@@ -174,6 +174,7 @@ def _rounds(
     """Rounds on working sets, with float32 values and a check in float64."""
     state.alone = (problem.threads or _tiles.default_threads()) == 1
     state.inputs, moved = problem.fast, np.flatnonzero(state.c)
+    state.from_zero = not len(moved)
     _add(problem, state, state.inputs, moved, state.c[moved], np.arange(problem.n))
     checked, checks_left, stuck = -1, CHECKS, False
     while True:
@@ -209,10 +210,13 @@ def _choose(problem: BoxProblem, state: State, rates: Rates, tol: float, memory:
         return
     urgency = rates.urgency(rates.aim(tol), state.rounds)
     most = min(n, MAX_SIZE) if memory is None else min(n, MAX_SIZE, max(2, int(np.sqrt(memory // 4))))
-    size = min(most, max(SET_SIZE, int(np.count_nonzero(rates.free)) + MORE))
+    free = int(np.count_nonzero(rates.free))
+    # the first set of a fit from zero is a sample, whose share of free coefficients tells how many there will be
+    expected = n * free // len(state.chosen) if state.from_zero and state.rounds == 1 else 0
+    size = min(most, max(SET_SIZE, free + MORE, expected))
     wanted = np.flatnonzero(urgency > 0.0)
     if len(wanted) > size:
-        if np.count_nonzero(rates.free) > size // 2:  # those alone may have no pair to step on
+        if free > size // 2:  # those alone may have no pair to step on
             urgency[_largest(rates.violations, wanted, size // 2)] += 2.0 * urgency.max()
         wanted = np.sort(_largest(urgency, wanted, size))
     new = np.setdiff1d(wanted, state.chosen, assume_unique=True)
