@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from representer._loops import box, smo
+from representer._loops import box
+from representer._loops.rates import rates
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_rates_and_their_extremes(coefficients):
     c, g, lower, upper, epsilon, group = coefficients
     rise, fall, free, low, high, violation = rates_of(*coefficients)
     expected = np.empty_like(g), np.empty_like(g)
-    smo.rates(g, c, lower, upper, epsilon, *expected)
+    rates(g, c, lower, upper, epsilon, *expected)
     assert np.array_equal([rise, fall], expected)
     assert np.array_equal(free, (lower < c) & (c < upper) & (c != 0.0))  # zero is a kink
     assert low.tolist() == [rise[group == s].min() for s in range(3)]

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from representer._loops import pair, smo
+from representer._loops.conjugate import PLACES
+from representer._loops.rates import rates
 
 
 def problem(n, seed, epsilon=0.0, n_groups=1):
@@ -176,58 +178,87 @@ def test_coinciding_points():
     assert violation <= 1e-6
 
 
-def test_rates_at_bounds_and_kinks():
-    c, lower, upper = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), -np.ones(5), np.ones(5)
-    rise, fall = np.empty(5), np.empty(5)
-    smo.rates(np.arange(5.0), c, lower, upper, 0.25, rise, fall)
-    assert np.array_equal(rise, [-0.25, 0.75, 2.25, 3.25, np.inf])
-    assert np.array_equal(fall, [-np.inf, 0.75, 1.75, 3.25, 4.25])
-
-
-def by_two(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead=None, patience=(10**12, 0)):
-    """Steps by two threads, which both have to find the same."""
-    before, rise, fall, other_c = c.copy(), np.empty_like(g), np.empty_like(g), c.copy()
-    smo.rates(g, c, lower, upper, epsilon, rise, fall)
+def far(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, patience=(10**12, 0), threads=2, ahead=64):
+    """Steps along conjugate directions by one thread or two, which both have to find the same."""
+    before, rise, fall, along, other_c = c.copy(), np.empty_like(g), np.empty_like(g), np.zeros_like(g), c.copy()
+    rates(g, c, lower, upper, epsilon, rise, fall)
     lines = pair.new_lines(4)
     box, shared = (diagonal, lower, upper, epsilon, spans), (tol, max_steps, ahead, patience, lines)
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(smo.half_steps, K, rise, fall, other_c, *box, *shared, 1)
-        result = smo.half_steps(K, rise, fall, c, *box, *shared, 0)
-    assert other.result() == result
-    assert np.array_equal(other_c, c)
+    if threads == 1:
+        result = smo.far_steps(K, rise, fall, along, c, *box, *shared, smo.BOTH)
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(smo.far_steps, K, rise, fall, along, other_c, *box, *shared, 1)
+            result = smo.far_steps(K, rise, fall, along, c, *box, *shared, 0)
+        assert other.result() == result
+        assert np.array_equal(other_c, c)
     smo.restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans)
     return result, bool(lines[:2, smo.STOP].any())
 
 
-@pytest.mark.parametrize("kinds", [(np.float32,) * 2, (np.float32, np.float64), (np.float64,) * 2], ids=str)
+KINDS = [(np.float32,) * 2, (np.float32, np.float64), (np.float64,) * 2]
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=str)
 @pytest.mark.parametrize("size", [7, 20, 39])
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
-def test_two_threads_take_the_same_steps(epsilon, size, kinds):
+def test_two_threads_take_the_steps_of_one(epsilon, size, kinds):
     K, t, lower, upper, epsilon, groups = problem(40, 1, epsilon)
     spans = spans_of(groups + 3, size)  # also where the only group is not the first one
     lower[:7] = upper[:7] = 0.0  # and some cannot move
     box = np.diag(K).astype(kinds[0]), lower, upper, epsilon, spans, 1e-3, 10**6
     c, g = np.zeros(40), -t.astype(kinds[1])
     other_c, other_g = c.copy(), g.copy()
-    expected = smo.pair_steps(K.astype(kinds[0]), g, c, *box)
-    assert expected[0] > 10
-    assert by_two(K.astype(kinds[0]), other_g, other_c, *box) == (expected, False)
+    expected = far(K.astype(kinds[0]), g, c, *box, threads=1)
+    assert expected[0][0] > 10
+    assert far(K.astype(kinds[0]), other_g, other_c, *box) == expected
     assert np.array_equal(other_c, c)
     assert np.array_equal(other_g, g)
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=str)
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(5))
+def test_conjugate_directions_find_the_solution(seed, epsilon, kinds):
+    K, t, lower, upper, epsilon, groups = problem(60, seed, epsilon)
+    K, tol = K.astype(kinds[0]), 1e-3 if kinds[1] == np.float32 else 1e-6
+    lower[::7] = upper[::7] = 0.0
+    c, g = np.zeros(60), -t.astype(kinds[1])
+    box = np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 17)
+    (steps, violation), _ = far(K, g, c, *box, tol, 10**6, threads=1)
+    assert steps > 30
+    assert np.all((lower <= c) & (c <= upper))
+    assert c.sum() == pytest.approx(0.0, abs=1e-12)
+    exact = 1e-5 if kinds[1] == np.float32 else 1e-6 if kinds[0] == np.float32 else 1e-12
+    assert g == pytest.approx(K.astype(np.float64) @ c - t, abs=exact)
+    assert violation <= tol
+    assert violation == pytest.approx(naive_violation(c, g, lower, upper, epsilon, groups), abs=exact)
+
+
+def test_conjugate_directions_take_fewer_steps():
+    """On an ill-conditioned problem with few bounds in the way."""
+    K, t, lower, upper, epsilon, groups = problem(200, 0)
+    K = K.astype(np.float64) + 1e-3 * np.eye(200)
+    box = np.diag(K).copy(), 100.0 * lower, 100.0 * upper, epsilon, spans_of(groups, 64), 1e-4, 10**6
+    plain, _ = smo.pair_steps(K, -t, np.zeros(200), *box)
+    (steps, violation), _ = far(K, -t, np.zeros(200), *box, threads=1)
+    assert violation <= 1e-4
+    assert steps < 0.85 * plain
 
 
 def test_two_threads_stop_at_their_limit_or_where_one_is_late():
     K, t, lower, upper, epsilon, groups = problem(40, 2)
     box = np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 7), 1e-9
-    result, late = by_two(K, -t, np.zeros(40), *box, 5)
+    result, late = far(K, -t, np.zeros(40), *box, 5)
     assert (result[0], late) == (5, False)
-    result, late = by_two(K, -t, np.zeros(40), *box, 5, patience=(-1, 0))
+    result, late = far(K, -t, np.zeros(40), *box, 5, patience=(-1, 0))
     assert (result[0], late) == (0, True)
-    result, late = by_two(K, -t, np.zeros(40), *box, 10**6, patience=(10**12, -2 * 10**12))
-    assert (result[0], late) == (1, True)
+    result, late = far(K, -t, np.zeros(40), *box, 10**6, patience=(10**12, -2 * 10**12))
+    assert late
+    assert 1 <= result[0] <= PLACES // 2  # a direction is over then, at the latest
 
 
-@pytest.mark.parametrize("kinds", [(np.float32,) * 2, (np.float32, np.float64), (np.float64,) * 2], ids=str)
+@pytest.mark.parametrize("kinds", KINDS, ids=str)
 def test_rows_that_are_loaded_ahead_give_the_same_steps(kinds):
     K, t, lower, upper, epsilon, groups = problem(300, 3)
     box = np.diag(K).astype(kinds[0]), lower, upper, epsilon, spans_of(groups, 290), 1e-3, 200

@@ -90,14 +90,14 @@ def test_two_threads_find_what_one_does(many, monkeypatch):
 
 @pytest.mark.parametrize(("who", "error"), [(0, KeyboardInterrupt), (1, MemoryError)])
 def test_no_thread_waits_for_one_that_has_failed(who, error, many, monkeypatch):
-    half = box.smo.half_steps
+    steps = box.smo.far_steps
 
     def failing(*arguments):
         if arguments[-1] == who:
             raise error
-        return half(*arguments)
+        return steps(*arguments)
 
-    monkeypatch.setattr(box.smo, "half_steps", failing)
+    monkeypatch.setattr(box.smo, "far_steps", failing)
     monkeypatch.setattr(box, "PATIENCE", (10**15, 0))
     with pytest.raises(error):
         stepped(many)

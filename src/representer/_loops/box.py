@@ -1,11 +1,11 @@
 """What is known of coefficients within boxes: rates of changing them, intercepts, spans, and how far from the best.
 
-The problem, and rates of raising and lowering, are those of `smo`.
+The problem is that of `smo`.
 """
 
 import numpy as np
 
-from representer._loops import smo
+from representer._loops import rates as of
 from representer._loops.jit import loop, summing_loop
 
 
@@ -26,7 +26,7 @@ def rates(g, c, lower, upper, epsilon, group, rise, fall, free, low, high):
 
     Returns the violation: by how much the greatest rate of lowering exceeds the least one of raising in any group.
     """
-    smo.rates(g, c, lower, upper, epsilon, rise, fall)
+    of.rates(g, c, lower, upper, epsilon, rise, fall)
     low[:], high[:] = np.inf, -np.inf
     for i in range(c.size):
         s = group[i]

@@ -1,10 +1,9 @@
 """Steps of two coefficients at a time for  minimise 1/2 c'Kc - t'c + epsilon |c|_1,  lower <= c <= upper, sum c fixed.
 
-With g = K c - t, raising c_i changes the objective at the rate rise_i and lowering it at the rate -fall_i: rise_i is
-infinite at the upper bound, fall_i minus infinite at the lower one, and elsewhere both are g_i plus or minus epsilon by
-the sign of c_i. Steps change these rates and never g itself: what is infinite stays so, so bounds and kinks cost
-nothing, and the searches vectorise. A step raises the c_i of least rise_i and lowers a c_j of the same group by the
-same amount; the sum over each group stays.
+With g = K c - t, raising c_i changes the objective at the rate rise_i and lowering it at the rate -fall_i; see `rates`.
+Steps change these rates and never g itself: what is infinite at a bound stays so, so bounds and kinks cost nothing, and
+the searches vectorise. A step raises the c_i of least rise_i and lowers a c_j of the same group by the same amount; the
+sum over each group stays.
 
 Coefficients are cut into spans, rows (begin, end, group, shift): those from begin to end belong to one group, and
 coefficient i to row and column i + shift of K.
@@ -12,43 +11,19 @@ coefficient i to row and column i + shift of K.
 
 import numpy as np
 
+from representer._loops.conjugate import is_over, no_way, take, turn
 from representer._loops.extremes import greatest, least
 from representer._loops.jit import inlined_loop, loop, summing_loop
 from representer._loops.pair import meet
+from representer._loops.rates import gradient_of, rates, rates_of, slope_above, slope_below
 from representer._loops.search import CHUNK, any_equal, fetch, greatest_ratio
 
 SPAN = 1024  # coefficients whose extreme is found together: only the winning span is searched for the index
 SMALL = 1e-12  # least curvature of a step, for points that coincide
 BYTES = 64  # of a line of the cache
 PART = 256  # entries that are loaded together
+BOTH = -1  # of two halves of the work, for one thread
 STOP = 5  # the place in its line where one of two threads tells that both shall stop
-
-
-@loop
-def rates(g, c, lower, upper, epsilon, rise, fall):
-    """The rates of raising and of lowering each coefficient; see the head of this file."""
-    for i in range(c.size):
-        rise[i], fall[i] = _rates(g[i], c[i], lower[i], upper[i], epsilon)
-
-
-@inlined_loop
-def _rates(g, c, lower, upper, epsilon):
-    return (
-        np.inf if c >= upper else g + _slope_above(c, epsilon),
-        -np.inf if c <= lower else g + _slope_below(c, epsilon),
-    )
-
-
-@inlined_loop
-def _slope_above(c, epsilon):
-    """The slope of epsilon |c| to the right of c."""
-    return epsilon if c >= 0.0 else -epsilon
-
-
-@inlined_loop
-def _slope_below(c, epsilon):
-    """The slope of epsilon |c| to the left of c."""
-    return epsilon if c > 0.0 else -epsilon
 
 
 @loop
@@ -72,9 +47,12 @@ def all_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max
     number, half = rise.dtype.type, (len(spans) + 1) // 2
     lows, highs = np.empty(len(spans), rise.dtype), np.empty(len(spans), rise.dtype)
     row_i = row_j = spans[0, 0] + spans[0, 3]
-    steps, step = 0, number(0.0)
+    steps, step, along = 0, number(0.0), np.zeros_like(rise)
     while True:
-        _move(K[row_i], K[row_j], step, rise, fall, spans, lows, highs, ahead)
+        if ahead is None:
+            _move(K[row_i], K[row_j], step, rise, fall, spans, lows, highs)
+        else:
+            _move_on(K[row_i], K[row_j], step, number(0.0), along, rise, fall, spans, lows, highs, ahead)
         group, rate, peak = _worst(spans, lows, highs)
         if not peak - rate > tol or steps == max_steps:
             break
@@ -85,83 +63,81 @@ def all_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max
         j, row_j, fall_j, _, _ = best
         if j < 0:  # no pair makes progress that rounding leaves visible
             break
-        g_i, g_j = rate - _slope_above(c[i], epsilon), fall_j - _slope_below(c[j], epsilon)
+        g_i, g_j = rate - slope_above(c[i], epsilon), fall_j - slope_below(c[j], epsilon)
         step = number(_step(K[row_i, row_j], diagonal, i, j, rate, fall_j, c, lower, upper, epsilon))
-        rise[i], fall[i] = _rates(g_i, c[i], lower[i], upper[i], epsilon)
-        rise[j], fall[j] = _rates(g_j, c[j], lower[j], upper[j], epsilon)
+        rise[i], fall[i] = rates_of(g_i, c[i], lower[i], upper[i], epsilon)
+        rise[j], fall[j] = rates_of(g_j, c[j], lower[j], upper[j], epsilon)
         steps += 1
     return steps, peak - rate
 
 
 @loop
-def half_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead, patience, lines, me):
-    """The steps of `pair_steps` on one group by two threads, each of which finds and moves the rates of half the spans.
+def far_steps(
+    K, rise, fall, along, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead, patience, lines, me
+):
+    """Steps on one group of many coefficients, along conjugate directions, by two threads or by one; see `all_steps`.
 
-    Both have the same arguments but for ``me``, 0 or 1, and a c of their own, which both change to the same numbers.
-    What they find is told in four lines, as float64: each one's least rate and its place, and each one's partner for
-    the least of all. They stop early, and say so in lines[:2, STOP], if one of them has looked for the other more than
+    Each thread finds and moves the rates of one half of the spans, ``me`` = 0 or 1, or one thread those of both, me =
+    BOTH; all take the same steps. They have the same arguments otherwise, but for a c of their own, which both change
+    to the same numbers; ``along``, which keeps K d, is theirs to write. What they find is told in four lines, as
+    float64: each half's least rate and its place, and each half's partner for the least of all. They stop early, and
+    say so in lines[:2, STOP], where a direction begins anew after one of them has looked for the other more than
     patience[0] + patience[1] steps times: each needs a processor of its own.
     """
-    found = lines.view(np.float64)
+    found, box = lines.view(np.float64), (lower, upper, epsilon)
     number, half, group = rise.dtype.type, (len(spans) + 1) // 2, spans[0, 2]
-    mine = spans[:half] if me == 0 else spans[half:]
-    first, last = mine[0, 0], mine[-1, 1]
-    lows, highs = np.empty(len(mine), rise.dtype), np.empty(len(mine), rise.dtype)
+    halves = spans[:half], spans[half:]
+    mine = range(2) if me == BOTH else range(me, me + 1)
+    first, last = (0, c.size) if me == BOTH else (halves[me][0, 0], halves[me][-1, 1])
+    lows, highs = np.empty(half, rise.dtype), np.empty(half, rise.dtype)
+    way, size, curvature = no_way(), 0, 1.0
     row_i = row_j = spans[0, 0] + spans[0, 3]
-    steps, step, looks = 0, number(0.0), 0
+    steps, step, keep, looks = 0, number(0.0), number(0.0), 0
     while True:
-        _move(K[row_i], K[row_j], step, rise, fall, mine, lows, highs, ahead)
-        _, rate, peak = _worst(mine, lows, highs)
-        i, row_i = _first(rise, rate, group, mine, lows)
-        line = found[me]
-        line[1], line[2], line[3], line[4], line[STOP] = rate, peak, i, row_i, looks > patience[0] + patience[1] * steps
-        looks += meet(lines, me, 1 - me, steps + 1)
+        late = me != BOTH and looks > patience[0] + patience[1] * steps and is_over(size)
+        for h in mine:
+            _move_on(K[row_i], K[row_j], step, keep, along, rise, fall, halves[h], lows, highs, ahead)
+            _, rate, peak = _worst(halves[h], lows, highs)
+            i, row = _first(rise, rate, group, halves[h], lows)
+            line = found[h]
+            line[1], line[2], line[3], line[4], line[STOP], line[6] = rate, peak, i, row, late, along[i]
+        if me != BOTH:
+            looks += meet(lines, me, 1 - me, steps + 1)
         winner = found[0] if found[0, 1] <= found[1, 1] else found[1]
         rate, peak = number(winner[1]), number(max(found[0, 2], found[1, 2]))
         if not peak - rate > tol or steps == max_steps or found[0, STOP] + found[1, STOP] > 0.0:
             break
-        i, row_i = int(winner[3]), int(winner[4])
-        line = found[2 + me]
-        line[1], line[2], line[3], line[4], line[5] = _partner(
-            K[row_i], diagonal, diagonal[i], fall, rate, group, mine, ahead
-        )
-        looks += meet(lines, 2 + me, 3 - me, steps + 1)
+        i, row_i, along_i = int(winner[3]), int(winner[4]), number(winner[6])
+        _fetch_box(i, c, box)
+        for h in mine:
+            best = _partner(K[row_i], diagonal, diagonal[i], fall, rate, group, halves[h], ahead)
+            j, line = max(best[0], 0), found[2 + h]
+            _fetch_box(j, c, box)
+            line[1], line[2], line[3], line[4], line[5] = best
+            line[6] = along[j]
+        if me != BOTH:
+            looks += meet(lines, 2 + me, 3 - me, steps + 1)
         j, row_j, fall_j, _, _ = _better(_told(found[2], rate, K[0, 0]), _told(found[3], rate, K[0, 0]))
         if j < 0:
             break
-        g_i, g_j = rate - _slope_above(c[i], epsilon), fall_j - _slope_below(c[j], epsilon)
-        step = number(_step(K[row_i, row_j], diagonal, i, j, rate, fall_j, c, lower, upper, epsilon))
-        if first <= i < last:
-            rise[i], fall[i] = _rates(g_i, c[i], lower[i], upper[i], epsilon)
-        if first <= j < last:
-            rise[j], fall[j] = _rates(g_j, c[j], lower[j], upper[j], epsilon)
+        for h in mine:  # while the step is being found
+            _fetch_part(K[row_j], halves[h][0, 0] + halves[h][0, 3], ahead)
+        along_j = number(found[2, 6] if found[2, 1] == j else found[3, 6])
+        pair = i, j, fall_j - rate, _curvature(K[row_i, row_j], diagonal, i, j), along_i - along_j
+        length, kept, size, curvature = turn(pair, c, box, way, size, curvature)
+        size = take(length, i, j, c, box, way, size, rise, fall, first, last)
+        step, keep = number(length), number(kept)
         steps += 1
     return steps, peak - rate
 
 
 @inlined_loop
-def _move(a, b, step, rise, fall, spans, lows, highs, ahead):
+def _move(a, b, step, rise, fall, spans, lows, highs):
     """Add step (a - b) to the rates, and find the least and the greatest ones of each span."""
     for s in range(len(spans)):
         begin, end, shift = spans[s, 0], spans[s, 1], spans[s, 3]
         own, others = slice(begin, end), slice(begin + shift, end + shift)
-        if ahead is None:
-            lows[s], highs[s] = _move_span(a[others], b[others], step, rise[own], fall[own])
-        else:
-            lows[s], highs[s] = _move_far(a[others], b[others], step, rise[own], fall[own], ahead)
-
-
-@inlined_loop
-def _move_far(a, b, step, rise, fall, ahead):
-    """`_move_span` for rows that are not in the cache; a has been read by the search."""
-    lowest, highest = rise.dtype.type(np.inf), rise.dtype.type(-np.inf)
-    for begin in range(0, rise.size, PART):
-        for j in range(begin + ahead, begin + ahead + PART, BYTES // b.itemsize):
-            fetch(b, j)
-        part = slice(begin, min(begin + PART, rise.size))
-        low, high = _move_span(a[part], b[part], step, rise[part], fall[part])
-        lowest, highest = min(lowest, low), max(highest, high)
-    return lowest, highest
+        lows[s], highs[s] = _move_span(a[others], b[others], step, rise[own], fall[own])
 
 
 @inlined_loop
@@ -173,6 +149,50 @@ def _move_span(a, b, step, rise, fall):
         rise[j], fall[j] = up, down
         lowest, highest = least(lowest, up), greatest(highest, down)
     return lowest, highest
+
+
+@inlined_loop
+def _move_on(a, b, step, keep, along, rise, fall, spans, lows, highs, ahead):
+    """along <- a - b + keep along, step along added to the rates, and the least and the greatest ones of each span.
+
+    Entries of b come from far, while a has been read by the search.
+    """
+    for s in range(len(spans)):
+        begin, end, shift = spans[s, 0], spans[s, 1], spans[s, 3]
+        lows[s], highs[s] = np.inf, -np.inf
+        for start in range(begin, end, PART):
+            own = slice(start, min(start + PART, end))
+            others = slice(own.start + shift, own.stop + shift)
+            _fetch_part(b, start + shift + ahead, PART)
+            low, high = _move_part(a[others], b[others], step, keep, along[own], rise[own], fall[own])
+            lows[s], highs[s] = min(lows[s], low), max(highs[s], high)
+
+
+@inlined_loop
+def _move_part(a, b, step, keep, along, rise, fall):
+    lowest, highest = rise.dtype.type(np.inf), rise.dtype.type(-np.inf)
+    for j in range(rise.size):
+        slope = a[j] - b[j] + keep * along[j]
+        along[j] = slope
+        up, down = rise[j] + step * slope, fall[j] + step * slope
+        rise[j], fall[j] = up, down
+        lowest, highest = least(lowest, up), greatest(highest, down)
+    return lowest, highest
+
+
+@inlined_loop
+def _fetch_part(row, begin, count):
+    """Begin to load so many entries of a row."""
+    for j in range(begin, begin + count, BYTES // row.itemsize):
+        fetch(row, j)
+
+
+@inlined_loop
+def _fetch_box(i, c, box):
+    """Begin to load a coefficient and its bounds."""
+    fetch(c, i)
+    fetch(box[0], i)
+    fetch(box[1], i)
 
 
 @inlined_loop
@@ -240,8 +260,13 @@ def _told(line, rate, k):
 @inlined_loop
 def _step(k, diagonal, i, j, rate, fall_j, c, lower, upper, epsilon):
     """Raise c_i and lower c_j to where their rates are equal, or to a bound or kink before it; returns the step."""
-    wanted = (fall_j - rate) / max(diagonal[i] + diagonal[j] - 2.0 * k, SMALL)
-    return _take(wanted, i, j, c, lower, upper, epsilon)
+    return _take((fall_j - rate) / _curvature(k, diagonal, i, j), i, j, c, lower, upper, epsilon)
+
+
+@inlined_loop
+def _curvature(k, diagonal, i, j):
+    """|k(x_i, .) - k(x_j, .)|^2."""
+    return max(diagonal[i] + diagonal[j] - 2.0 * k, SMALL)
 
 
 @summing_loop
@@ -250,10 +275,8 @@ def restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans):
     change = c - before
     for s in range(len(spans)):
         for i in range(spans[s, 0], spans[s, 1]):
-            if c[i] < upper[i]:
-                g[i] = rise[i] - _slope_above(c[i], epsilon)
-            elif c[i] > lower[i]:
-                g[i] = fall[i] - _slope_below(c[i], epsilon)
+            if c[i] < upper[i] or c[i] > lower[i]:
+                g[i] = gradient_of(rise[i], fall[i], c[i], upper[i], epsilon)
             else:
                 row, total = K[i + spans[s, 3]], 0.0
                 for r in range(len(spans)):

@@ -10,6 +10,7 @@ import numpy as np
 from representer import _tiles
 from representer._loops import box as loops
 from representer._loops import pair, smo, symmetric
+from representer._loops.rates import rates
 from representer.problem import BoxProblem, Progress
 
 FEW_BELOW = 700
@@ -18,8 +19,10 @@ FEW_BYTES = 12
 """Bytes of each of their values: half a matrix in float64, and a whole one in float64 if float32 does not do."""
 FEW_SHARED = 3000
 """Points of several classes up to which small pairs of them share a float64 matrix."""
-FAR = 4000
-"""Coefficients from which rows of their matrix are in no cache when they are needed, and two threads are faster."""
+FAR = 2500
+"""Coefficients from which rows of their matrix are in no cache when they are needed.
+
+Two threads are faster then, and directions that need fewer steps, though each takes longer in a cache."""
 AHEAD = 512
 """Entries of such a row that are loaded before they are used."""
 PATIENCE = 2 * 10**6, 10**4
@@ -165,11 +168,11 @@ def take_steps(
     """
     violation, last, spans = np.inf, state.steps + limit, box[-1]
     far = len(g) >= FAR
-    together = far and not state.alone and len(spans) > 1 and spans[0, 2] == spans[-1, 2]
+    one_group, two_threads = len(spans) > 1 and spans[0, 2] == spans[-1, 2], not state.alone
     while not state.stopped:
         most = min(AT_ONCE, last - state.steps)
-        if together:
-            taken, violation, together = _by_two(state.K, g, c, box, aim, most)
+        if far and one_group:
+            taken, violation, two_threads = _far_steps(state.K, g, c, box, aim, most, two_threads)
         else:
             taken, violation = smo.pair_steps(state.K, g, c, *box, aim, most, AHEAD if far else None)
         state.steps += taken
@@ -180,28 +183,40 @@ def take_steps(
     return violation
 
 
-def _by_two(K: np.ndarray, g: np.ndarray, c: np.ndarray, box: Box, aim: float, most: int) -> tuple[int, float, bool]:
-    """The same steps by two threads, and by one alone after the other was late; whether none was.
+def _far_steps(
+    K: np.ndarray, g: np.ndarray, c: np.ndarray, box: Box, aim: float, most: int, two_threads: bool
+) -> tuple[int, float, bool]:
+    """Steps along conjugate directions by two threads, and by one alone after the other was late; whether none was.
 
-    One is late where it has no processor of its own.
+    One is late where it has no processor of its own. The steps are the same.
     """
-    before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
-    smo.rates(g, c, *box[1:4], rise, fall)
-    lines = pair.new_lines(4)
-    shared, never = (aim, most, AHEAD, PATIENCE, lines), np.iinfo(np.int64).max
+    before, rise, fall, along, taken = c.copy(), np.empty_like(g), np.empty_like(g), np.zeros_like(g), 0
+    rates(g, c, *box[1:4], rise, fall)
+    if two_threads:
+        taken, violation, two_threads = _by_two(K, (rise, fall, along), c, box, aim, most)
+    if not two_threads:
+        shared = aim, most - taken, AHEAD, PATIENCE, pair.new_lines(4)
+        more, violation = smo.far_steps(K, rise, fall, along, c, *box, *shared, smo.BOTH)
+        taken += more
+    smo.restore(K, g, c, before, *box[1:4], rise, fall, box[-1])
+    return taken, violation, two_threads
+
+
+def _by_two(
+    K: np.ndarray, moving: tuple[np.ndarray, np.ndarray, np.ndarray], c: np.ndarray, box: Box, aim: float, most: int
+) -> tuple[int, float, bool]:
+    """These steps by two threads, until one of them is late; whether none was."""
+    lines, never = pair.new_lines(4), np.iinfo(np.int64).max
+    shared = aim, most, AHEAD, PATIENCE, lines
     with _tiles.workers(1) as pool:
-        other = pool.submit(smo.half_steps, K, rise, fall, c.copy(), *box, *shared, 1)
+        other = pool.submit(smo.far_steps, K, *moving, c.copy(), *box, *shared, 1)
         other.add_done_callback(lambda _: lines[1::2, 0].fill(never))  # nobody waits for one that has failed
         try:
-            taken, violation = smo.half_steps(K, rise, fall, c, *box, *shared, 0)
+            taken, violation = smo.far_steps(K, *moving, c, *box, *shared, 0)
             late = bool(lines[:2, smo.STOP].any())
         finally:  # nor for one that was interrupted before it took part
             lines.view(np.float64)[0, smo.STOP], lines[0, 0] = 1.0, never
             other.result()
-    if late:
-        more, violation = smo.all_steps(K, rise, fall, c, *box, aim, most - taken, AHEAD)
-        taken += more
-    smo.restore(K, g, c, before, *box[1:4], rise, fall, box[-1])
     return taken, violation, not late
 
 
