@@ -4,7 +4,19 @@ from machine_cases import KINKED, LOSSES, SMOOTH, brute_force, problem
 from ridge_cases import ridge
 from sklearn.svm import SVC, SVR
 
-from representer.losses import EpsilonInsensitive, Hinge, Logistic, Multinomial, Pinball, Poisson, Squared
+from representer.kernels import RBF
+from representer.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Multinomial,
+    Pinball,
+    Poisson,
+    Squared,
+    SquaredHinge,
+)
+from representer.problem import Problem
 from representer.solvers import newton
 from representer.solvers.matrix import Matrix
 
@@ -47,6 +59,22 @@ def test_gap_bounds_the_suboptimality_at_every_step(loss):
         assert found.dual.value <= least + scale
         assert found.primal >= least - scale
         assert found.primal - least <= found.primal - found.dual.value + scale
+
+
+@pytest.mark.parametrize("loss", [Huber(0.5), SquaredHinge()], ids=repr)
+def test_weak_regularisers_where_many_inputs_have_no_curvature(loss, monkeypatch):
+    """Conjugate gradients find steps that are as good as those by Cholesky, and as few of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 5))
+    y = np.sin(2.0 * X[:, :1]) + X[:, 1:2] * X[:, 2:3] + 0.3 * rng.standard_t(2, size=(800, 1))
+    y = np.where(y > 0.0, 1.0, -1.0) if isinstance(loss, SquaredHinge) else y
+    p = Problem(RBF(2.0), X, y, loss, 1e-3, np.ones((800, 1)))
+    direct = solve(p, 1e-6)
+    monkeypatch.setattr(newton, "DIRECT_UP_TO", 10)
+    found = solve(p, 1e-6)
+    assert found.primal - found.dual.value <= 1e-6 * p.scale(found.point)
+    assert found.primal == pytest.approx(direct.primal, rel=1e-5)
+    assert found.steps <= 2 * direct.steps
 
 
 @pytest.mark.parametrize("intercept", [True, False])

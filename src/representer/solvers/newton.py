@@ -168,7 +168,8 @@ class _Newton:
                 break
             last = primal
             self.steps += 1
-            precise = np.clip(0.3 * np.sqrt(max(gap / scale, 0.0)), 1e-6, 0.1)
+            # enough for Newton's order, and no more than the goal asks for
+            precise = np.clip(0.3 * np.sqrt(max(gap / scale, small / gap)), 1e-6, 0.1)
             moved = _line_search(problem, point, self._step(problem, point, image, applied, precise))
             if moved is None:
                 break
@@ -246,26 +247,24 @@ class _Newton:
             return inner @ np.einsum("nij,ni->j", MQ, r)
 
         z, r, Kz = self._first(problem, point, image, applied, R, Q)
-        first, energy = r, 0.0
         mu = multiplier(r)
         s = precondition(r) - MQ @ mu
         p, rho = s, float(np.vdot(r, s))
         for _ in range(200):
-            # |r| bounds the error of the step, in the norm of the quadratic model, and the right side is its length
-            free = r - Q @ mu
-            length = np.linalg.norm(first - free) ** 2 - problem.strength * energy
-            if np.linalg.norm(free) ** 2 <= precise**2 * length or rho <= 0.0:
+            here = Point(image + _half(R, z), point.intercept + (mu if problem.intercept else 0.0), applied + Kz)
+            # half of |r|^2 bounds what the quadratic model is above its minimum
+            above = 0.5 * float(np.linalg.norm(r - Q @ mu)) ** 2
+            if above <= precise**2 * _fall(problem, point, here, image, R) or rho <= 0.0:
                 break
             Kp = self.matrix @ _half(R, p)
             q = _half(R, Kp) + problem.strength * p
             size = rho / float(np.vdot(p, q))
-            z, Kz, r, energy = z + size * p, Kz + size * Kp, r - size * q, energy + size * rho
+            z, Kz, r = z + size * p, Kz + size * Kp, r - size * q
             mu = multiplier(r)
             s = precondition(r) - MQ @ mu
             rho, old = float(np.vdot(r, s)), rho
             p = s + (rho / old) * p
-        shift = mu if problem.intercept else 0.0
-        return Point(image + _half(R, z), point.intercept + shift, applied + Kz)
+        return here
 
     def _first(
         self, problem: Problem, point: Point, image: np.ndarray, applied: np.ndarray, R: np.ndarray, Q: np.ndarray
@@ -306,6 +305,13 @@ class _Newton:
                 for d in roots.T
             ]
         return lambda r: np.concatenate([m(r[:, [j]], ridges) for j, m in enumerate(parts)], axis=1)
+
+
+def _fall(problem: Problem, point: Point, other: Point, image: np.ndarray, R: np.ndarray) -> float:
+    """How much less than at a point its quadratic model is at another one."""
+    change = other.values - point.values
+    slope, bend = -problem.strength * float(np.vdot(image, change)), float(np.linalg.norm(_half(R, change))) ** 2
+    return -slope - 0.5 * bend - 0.5 * problem.strength * (other.square - point.square)
 
 
 def _constant(goal: float) -> Callable[[Point], float]:
