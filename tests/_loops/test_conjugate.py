@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
+from numba import njit
 
 from representer._loops import conjugate
-from representer._loops.jit import loop
+from representer._loops.jit import STRICT
 from representer._loops.rates import rates
 
 N = 40
 
 
-@loop
+@njit(fastmath=STRICT)  # not cached: the cache would not see changes of what is inlined
 def walk(K, pairs, c, g, lower, upper, epsilon, lengths, keeps):
     """Steps along given pairs, with all of K d."""
     box, way, size, curvature, along = (lower, upper, epsilon), conjugate.no_way(), 0, 1.0, np.zeros(c.size)
@@ -93,3 +94,48 @@ def test_no_step_passes_a_bound_or_raises_the_cost(seed, epsilon):
     assert np.all(np.diff(costs) < 1e-14)
     assert np.count_nonzero((c == lower) | (c == upper)) > 5
     assert np.any(keeps[: s - 1] != 0.0)
+
+
+def two_steps(K, t, lower, upper, epsilon=0.0):
+    """A step along the first two of four coefficients, then one along the others; also without conjugate directions."""
+    found = []
+    for pairs in ([[0, 1], [2, 3]], [[0, 1]]):
+        c, lengths, keeps = np.zeros(4), np.empty(len(pairs)), np.empty(len(pairs))
+        walk(K, np.array(pairs), c, -t, lower, upper, epsilon, lengths, keeps)
+        found.append((c, keeps, 0.5 * c @ K @ c - t @ c))
+    return found
+
+
+def test_the_pair_alone_where_a_bound_is_in_the_way_of_more():
+    """The first coefficient is a hair from its bound, where a step that goes on with it would end."""
+    K = np.eye(4) + 0.4
+    K[0, 2] = K[2, 0] = -0.4
+    t, bound = np.array([1.0, -1.0, 2.0, -2.0]), np.full(4, 9.0)
+    (c, keeps, least), (_, _, before) = two_steps(K, t, -bound, bound)
+    assert keeps.tolist() == pytest.approx([0.0, 0.4])
+    assert c[0] > 1.5
+    bound[0] = 1.0 + 1e-9
+    (c, keeps, value), _ = two_steps(K, t, -bound, bound)
+    assert keeps.tolist() == [0.0, 0.0]
+    assert c[0] == pytest.approx(1.0)
+    assert least < value < before - 1.0
+
+
+def test_directions_that_hardly_differ_begin_anew():
+    """Copies of the first two inputs: what is left of the second direction is rounding."""
+    K = np.kron(np.ones((2, 2)), np.array([[1.0, 0.3], [0.3, 1.0]])) + 1e-9 * np.eye(4)
+    t, bound = np.array([1.0, -1.0, 1.1, -1.1]), np.full(4, 1e3)
+    (c, keeps, value), (_, _, before) = two_steps(K, t, -bound, bound)
+    assert keeps.tolist() == [0.0, 0.0]
+    assert np.abs(c).max() < 10.0
+    assert value < before
+
+
+def test_a_short_step_from_a_bound_is_kept():
+    """Bounds may be so far apart that the step is less than what they are rounded to."""
+    K, t = np.diag([1e12, 1e12, 1.0, 1.0]), np.array([1e-3, -1e-3, 0.0, 0.0])
+    lower, upper = np.array([0.0, -1e10, 0.0, 0.0]), np.array([1e10, 0.0, 1.0, 1.0])
+    c, lengths, keeps = np.zeros(4), np.empty(1), np.empty(1)
+    walk(K, np.array([[0, 1]]), c, -t, lower, upper, 0.0, lengths, keeps)
+    assert c.tolist() == pytest.approx([1e-15, -1e-15, 0.0, 0.0], rel=1e-9)
+    assert c[0] > 0.0

@@ -246,6 +246,21 @@ def test_conjugate_directions_take_fewer_steps():
     assert steps < 0.85 * plain
 
 
+@pytest.mark.parametrize("group", [0, 1])
+def test_halves_that_can_only_fall(group):
+    """Whatever the number of the only group: where no coefficient of a half can rise, others find partners there."""
+    K, t, lower, upper, epsilon, groups = problem(40, 3)
+    c = np.where(np.arange(40) < 20, upper, lower)
+    box = np.diag(K).copy(), lower, upper, epsilon, spans_of(groups + group, 10)
+    g = K.astype(np.float64) @ c - t
+    total = c.sum()
+    (steps, violation), _ = far(K, g, c, *box, 1e-6, 10**5, threads=1)
+    assert steps > 10
+    assert violation <= 1e-6
+    assert violation == pytest.approx(naive_violation(c, g, lower, upper, epsilon, groups), abs=1e-12)
+    assert c.sum() == pytest.approx(total)
+
+
 def test_two_threads_stop_at_their_limit_or_where_one_is_late():
     K, t, lower, upper, epsilon, groups = problem(40, 2)
     box = np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 7), 1e-9

@@ -112,6 +112,13 @@ def test_intercepts_are_rates_of_free_coefficients_or_between_the_extremes(probl
     assert ends.intercepts == pytest.approx([-ends.low[0], -ends.high[1]])
 
 
+def test_worst_coefficients_of_each_group(problem, state):
+    rates = box.Rates.of(problem, state)
+    assert rates.rise[rates.worst[::2]].tolist() == rates.low.tolist()
+    assert rates.fall[rates.worst[1::2]].tolist() == rates.high.tolist()
+    assert problem.groups[rates.worst].tolist() == [0, 0, 1, 1]
+
+
 def test_values_that_are_not_finite_are_told():
     with pytest.raises(ValueError, match="scale the inputs"):
         box.require_finite(np.array([1.0, np.inf]))

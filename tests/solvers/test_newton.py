@@ -77,6 +77,25 @@ def test_weak_regularisers_where_many_inputs_have_no_curvature(loss, monkeypatch
     assert found.steps <= 2 * direct.steps
 
 
+def test_rough_goals_take_fewer_products(monkeypatch):
+    """Near its goal a step is found no more precisely than that."""
+    monkeypatch.setattr(newton, "DIRECT_UP_TO", 10)
+    precise, step = [], newton._Newton._step
+    monkeypatch.setattr(
+        newton._Newton, "_step", lambda *arguments: (precise.append(arguments[-1]), step(*arguments))[1]
+    )
+    p = problem(Logistic(), n=200, strength=0.1)
+    path = solve(p, 1e-10)
+    gaps = [solve(p, 1e-10, max_iter=steps) for steps in range(path.steps)]
+    gaps = [(found.primal - found.dual.value) / p.scale(found.point) for found in gaps]
+    last = next(s for s, gap in enumerate(gaps) if gap < 1e-4)
+    assert gaps[last] > 1e-10
+    precise.clear()
+    rough = solve(p, 0.5 * gaps[last])
+    assert rough.steps == last + 1
+    assert precise[-1] == 0.1 > 0.3 * np.sqrt(gaps[last])
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_squared_is_ridge_in_one_step(intercept, weighted):

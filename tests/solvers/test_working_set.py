@@ -190,6 +190,22 @@ def test_the_first_set_tells_the_size_of_the_second_one(small_sets, sizes):
     assert all(size == free + 75 for size, free in sizes)
 
 
+@pytest.mark.parametrize("place", [7, 123, 456, 789])
+@pytest.mark.parametrize("kind", ["one of a class", "one far target"])
+def test_the_worst_pair_is_never_left_out(kind, place, small_sets):
+    """All others violate as much, and chance would mostly choose a set without the one that they pair with."""
+    problem = classification(800)
+    if kind == "one of a class":
+        t = np.where(np.arange(800) == place, 1.0, -1.0)
+        problem = replace(problem, targets=t, lower=np.minimum(t, 0.0), upper=np.maximum(t, 0.0))
+    else:
+        t = np.where(np.arange(800) == place, 1e6, np.sin(problem.X[:, 0]))
+        problem = replace(problem, targets=t, lower=np.full(800, -1.0), upper=np.full(800, 1.0), epsilon=0.1)
+    result = working_set.solve(problem)
+    assert result.converged
+    assert result.coef[place] == 1.0
+
+
 def test_coefficients_at_the_kink_of_epsilon_are_not_free(small_sets, sizes):
     """At first all are zero, and the set has no more points than others; most of them stay there."""
     rng = np.random.default_rng(0)

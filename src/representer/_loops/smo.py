@@ -36,18 +36,10 @@ def pair_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, 
     """
     before, rise, fall = c.copy(), np.empty_like(g), np.empty_like(g)
     rates(g, c, lower, upper, epsilon, rise, fall)
-    found = all_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead)
-    restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans)
-    return found
-
-
-@loop
-def all_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead):
-    """The steps of `pair_steps`, which change the rates of raising and lowering instead of g."""
     number, half = rise.dtype.type, (len(spans) + 1) // 2
     lows, highs = np.empty(len(spans), rise.dtype), np.empty(len(spans), rise.dtype)
     row_i = row_j = spans[0, 0] + spans[0, 3]
-    steps, step, along = 0, number(0.0), np.zeros_like(rise)
+    steps, step, along = 0, number(0.0), np.zeros(0 if ahead is None else rise.size, rise.dtype)
     while True:
         if ahead is None:
             _move(K[row_i], K[row_j], step, rise, fall, spans, lows, highs)
@@ -68,6 +60,7 @@ def all_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max
         rise[i], fall[i] = rates_of(g_i, c[i], lower[i], upper[i], epsilon)
         rise[j], fall[j] = rates_of(g_j, c[j], lower[j], upper[j], epsilon)
         steps += 1
+    restore(K, g, c, before, lower, upper, epsilon, rise, fall, spans)
     return steps, peak - rate
 
 
@@ -75,7 +68,7 @@ def all_steps(K, rise, fall, c, diagonal, lower, upper, epsilon, spans, tol, max
 def far_steps(
     K, rise, fall, along, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, ahead, patience, lines, me
 ):
-    """Steps on one group of many coefficients, along conjugate directions, by two threads or by one; see `all_steps`.
+    """Steps on one group of many coefficients, along conjugate directions, by two threads or by one; see `pair_steps`.
 
     Each thread finds and moves the rates of one half of the spans, ``me`` = 0 or 1, or one thread those of both, me =
     BOTH; all take the same steps. They have the same arguments otherwise, but for a c of their own, which both change
@@ -97,7 +90,7 @@ def far_steps(
         late = me != BOTH and looks > patience[0] + patience[1] * steps and is_over(size)
         for h in mine:
             _move_on(K[row_i], K[row_j], step, keep, along, rise, fall, halves[h], lows, highs, ahead)
-            _, rate, peak = _worst(halves[h], lows, highs)
+            rate, peak = lows[: len(halves[h])].min(), highs[: len(halves[h])].max()
             i, row = _first(rise, rate, group, halves[h], lows)
             line = found[h]
             line[1], line[2], line[3], line[4], line[STOP], line[6] = rate, peak, i, row, late, along[i]

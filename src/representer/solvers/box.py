@@ -136,6 +136,15 @@ class Rates:
         """How much each coefficient violates."""
         return np.maximum(self.high[self.group] - self.rise, self.fall - self.low[self.group])
 
+    @property
+    def worst(self) -> np.ndarray:
+        """The coefficients with the least rate of raising and with the greatest one of lowering, in each group."""
+        pairs = []
+        for s in range(len(self.low)):
+            mine = self.group == s
+            pairs += [np.where(mine, self.rise, np.inf).argmin(), np.where(mine, self.fall, -np.inf).argmax()]
+        return np.array(pairs)
+
     def urgency(self, aim: float, seed: int) -> np.ndarray:
         """The violation of each coefficient, above all others for the free ones, and 0 for those that rest.
 

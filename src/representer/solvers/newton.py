@@ -250,11 +250,14 @@ class _Newton:
         mu = multiplier(r)
         s = precondition(r) - MQ @ mu
         p, rho = s, float(np.vdot(r, s))
+
+        def here() -> Point:
+            return Point(image + _half(R, z), point.intercept + (mu if problem.intercept else 0.0), applied + Kz)
+
         for _ in range(200):
-            here = Point(image + _half(R, z), point.intercept + (mu if problem.intercept else 0.0), applied + Kz)
             # half of |r|^2 bounds what the quadratic model is above its minimum
             above = 0.5 * float(np.linalg.norm(r - Q @ mu)) ** 2
-            if above <= precise**2 * _fall(problem, point, here, image, R) or rho <= 0.0:
+            if above <= precise**2 * _fall(problem, point, here(), image, R) or rho <= 0.0:
                 break
             Kp = self.matrix @ _half(R, p)
             q = _half(R, Kp) + problem.strength * p
@@ -264,7 +267,7 @@ class _Newton:
             s = precondition(r) - MQ @ mu
             rho, old = float(np.vdot(r, s)), rho
             p = s + (rho / old) * p
-        return here
+        return here()
 
     def _first(
         self, problem: Problem, point: Point, image: np.ndarray, applied: np.ndarray, R: np.ndarray, Q: np.ndarray

@@ -211,13 +211,15 @@ def _choose(problem: BoxProblem, state: State, rates: Rates, tol: float, memory:
     urgency = rates.urgency(rates.aim(tol), state.rounds)
     most = min(n, MAX_SIZE) if memory is None else min(n, MAX_SIZE, max(2, int(np.sqrt(memory // 4))))
     free = int(np.count_nonzero(rates.free))
-    # the first set of a fit from zero is a sample, whose share of free coefficients tells how many there will be
-    expected = n * free // len(state.chosen) if state.from_zero and state.rounds == 1 else 0
+    # the first set of a fit from zero is a sample, of violators at least: its share of free coefficients tells of all
+    first = state.from_zero and state.rounds == 1 and len(state.chosen) > 0
+    expected = n * free // len(state.chosen) if first else 0
     size = min(most, max(SET_SIZE, free + MORE, expected))
     wanted = np.flatnonzero(urgency > 0.0)
     if len(wanted) > size:
         if free > size // 2:  # those alone may have no pair to step on
             urgency[_largest(rates.violations, wanted, size // 2)] += 2.0 * urgency.max()
+        urgency[rates.worst] += urgency.max()  # else there may be no pair among them, either
         wanted = np.sort(_largest(urgency, wanted, size))
     new = np.setdiff1d(wanted, state.chosen, assume_unique=True)
     if len(new) > FEW_NEW * len(state.chosen) or len(state.chosen) + len(new) > _room(state):
