@@ -77,6 +77,33 @@ def test_weak_regularisers_where_many_inputs_have_no_curvature(loss, monkeypatch
     assert found.steps <= 2 * direct.steps
 
 
+@pytest.mark.parametrize("loss", SMOOTH, ids=repr)
+@pytest.mark.parametrize("form", ["float64", "float32"])
+def test_some_of_many_inputs_tell_where_to_start(loss, form, monkeypatch):
+    """Nearer to the solution than f = 0, which is the same then."""
+    p = problem(loss, n=1200, weighted=True, strength=10.0)
+    direct, starts, tell = solve(p, 1e-6), [], newton._by_a_part
+    monkeypatch.setattr(newton, "DIRECT_UP_TO", 40)
+    monkeypatch.setattr(newton, "PART_FROM", 350)
+    monkeypatch.setattr(newton, "_by_a_part", lambda *given: starts.append(tell(*given)) or starts[-1])
+    found = solve(p, 1e-6, form)
+    above, at_zero = (p.objective(point) - direct.primal for point in (starts[0], p.zero()))
+    assert above < 0.7 * at_zero
+    assert len(starts) == 1
+    assert found.primal - found.dual.value <= 1e-6 * p.scale(found.point)
+    assert found.primal == pytest.approx(direct.primal, rel=1e-5)
+
+
+def test_a_part_that_lacks_a_class_tells_nothing(monkeypatch):
+    monkeypatch.setattr(newton, "PART_FROM", 350)
+    p = problem(Logistic(), n=400)
+    p.y = np.where(np.arange(400) < 2, 1.0, -1.0)[:, None]
+    start = newton._by_a_part(p, Matrix(p, "float64"), 200)
+    assert np.all(start.coef == 0.0)
+    found = solve(p)
+    assert found.primal - found.dual.value <= 1e-9 * p.scale(found.point)
+
+
 def test_rough_goals_take_fewer_products(monkeypatch):
     """Near its goal a step is found no more precisely than that."""
     monkeypatch.setattr(newton, "DIRECT_UP_TO", 10)

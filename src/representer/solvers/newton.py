@@ -28,6 +28,12 @@ from representer.solvers.matrix import Matrix
 
 DIRECT_UP_TO = 2500
 """Inputs with curvature up to which a step is solved by Cholesky."""
+PART_FROM = 20_000
+"""Inputs from which some of them tell where to start."""
+SHARE = 8
+"""One in so many does. Products with its matrix take a sixty-fourth of the time."""
+PART_TOL = 1e-2
+"""The relative gap to which it does so."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +107,31 @@ def solve(
     if len(parts) > 1:
         return _separately(problem, matrix, parts, tol, max_iter, start, progress)
     engine = _Newton(matrix, max_iter, progress)
+    if start is None and problem.loss.smooth and np.count_nonzero(problem.weights) >= PART_FROM:
+        start = _by_a_part(problem, matrix, max_iter)
     point, pair_steps = (problem.centred(start), 0) if start is not None else _by_pair_steps(problem, matrix, tol)
     run = engine.smooth if problem.loss.smooth else engine.smoothing
     return replace(run(problem, point, lambda p: tol * problem.scale(p)), pair_steps=pair_steps)
+
+
+def _by_a_part(problem: Problem, matrix: Matrix, max_iter: int) -> Point:
+    """What one in SHARE of the inputs tells of f, or f = 0 where that is better.
+
+    They are spread over the targets, and count for all: the strength is less by as much as the weights are.
+    """
+    order = np.random.default_rng(0).permutation(np.flatnonzero(problem.weights[:, 0]))
+    rows = np.sort(order[np.argsort(problem.y[order, 0], kind="stable")[SHARE // 2 :: SHARE]])
+    weights = problem.weights[rows]
+    strength = problem.strength * float(weights.sum() / problem.weights.sum())
+    part = replace(problem, X=None, y=problem.y[rows], weights=weights, strength=strength)
+    part.fast = part.exact = matrix.inputs[rows]
+    small = Matrix(part, matrix.form)
+    found = solve(part, small, tol=PART_TOL, max_iter=max_iter).point
+    matrix.elsewhere += small.evaluations
+    coef = np.zeros((problem.n, found.coef.shape[1]))
+    coef[rows] = found.coef
+    point = problem.centred(Point(coef, found.intercept, matrix @ coef))
+    return min(problem.zero(), point, key=problem.objective)
 
 
 def _by_pair_steps(problem: Problem, matrix: Matrix, tol: float) -> tuple[Point, int]:
