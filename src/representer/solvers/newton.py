@@ -101,7 +101,8 @@ def solve(
     """Minimise to a duality gap of ``tol`` times the objective, or as far as rounding lets it.
 
     Several outputs that do not depend on each other are solved one by one. Losses whose dual is a box start from the
-    solution by pair steps, which are much faster but stop at a violation and not at a gap.
+    solution by pair steps, which are much faster but stop at a violation and not at a gap; smooth losses of many inputs
+    start from what some of them tell.
     """
     parts = problem.loss.parts()
     if len(parts) > 1:
