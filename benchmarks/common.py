@@ -20,7 +20,7 @@ DATA_SETS = ("power", "bike_hourly", "naval")
 
 def print_versions() -> None:
     """Machine, threads and versions, so that a table can be compared with another one."""
-    modules = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}
+    modules = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex", "libsvm-official": "libsvm"}
     names = ["representer", "numpy", "scipy", *modules, "numba", "torch", "pykeops", "gpytorch"]
     found = [name for name in names if importlib.util.find_spec(modules.get(name, name)) is not None]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in found)
@@ -38,10 +38,10 @@ def median_seconds(function: Callable[[], object], repeats: int = 5) -> float:
     return float(np.median(times))
 
 
-def data_file(name: str) -> Path | None:
+def data_file(name: str, kind: str = "npz") -> Path | None:
     """The file of a data set in the folder that REPRESENTER_DATA names, or ../shared/data; None if absent."""
     folder = Path(os.environ.get("REPRESENTER_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    file = folder / f"{name}.npz"
+    file = folder / f"{name}.{kind}"
     return file if file.exists() else None
 
 
