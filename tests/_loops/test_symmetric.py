@@ -36,24 +36,16 @@ def test_half(dtype, n, rng):
     assert np.array_equal(values, K[np.ix_(index, index)][np.tril_indices(n, -1)])
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (8, 8), (16, 16), (17, 15), (33, 1), (15, 34), (41, 57)])
-@pytest.mark.parametrize("dtypes", [(np.float32,) * 2, (np.float64,) * 2, (np.float64, np.float32)], ids=str)
-def test_write_both(dtypes, shape, rng):
+@pytest.mark.parametrize("shape", [(1, 1), (9, 20)])
+def test_write_both(shape, rng):
     h, w = shape
-    tile = rng.normal(size=shape).astype(dtypes[0])
-    out = np.zeros((h + w + 3, h + w + 3), dtypes[1])
+    tile = rng.normal(size=shape).astype(np.float32)
+    out = np.zeros((h + w + 3, h + w + 3), np.float32)
     expected = out.copy()
     expected[w + 2 : w + 2 + h, 1 : w + 1] = tile
     expected[1 : w + 1, w + 2 : w + 2 + h] = tile.T
     symmetric.write_both(tile, out, w + 2, 1)
     assert np.array_equal(out, expected)
-
-
-def test_write_both_where_rows_are_not_contiguous(rng):
-    tile, out = np.asfortranarray(rng.normal(size=(8, 9))), np.zeros((20, 40))[:, ::2]
-    symmetric.write_both(tile, out, 9, 0)
-    assert np.array_equal(out[9:17, :9], tile)
-    assert np.array_equal(out[:9, 9:17], tile.T)
 
 
 @pytest.mark.parametrize("kept", [[0], [3, 4, 6], [0, 1, 2, 3, 4, 5, 6], []])

@@ -1,14 +1,81 @@
 """How every loop is compiled: without the GIL, cached on disk, fused multiply-adds allowed.
 
 Only those relaxations of IEEE arithmetic are switched on that keep the order of additions, so that a
-loop gives the same bits on every run. Loops that sum many terms ask for ``reassociate`` on top.
-Short parts of a loop that runs for less than a microsecond are inlined: handing over arrays takes part of that.
+loop gives the same bits on every run. Loops that sum many terms have ``reassociate`` on top.
+Short parts of a loop that runs for less than a microsecond are inlined: passing arrays takes part of that.
+
+The cache is Numba's: in NUMBA_CACHE_DIR, or beside the source, or else below the user's cache directory. Where none of
+them is writable, loops are compiled in each process. A cached loop is compiled anew when its own file changes, but not
+when a function of another file changes that it calls: delete the cache (*.nbi) then.
+
+An interrupt during compilation takes effect when LLVM has finished the function it is at, which may take some seconds.
+It works at any time afterwards: maps over tiles and solvers return to Python at least once a second.
 """
 
+import sys
+import threading
+from typing import Any
+
 from numba import njit
+from numba.core import event
 
 STRICT = {"contract", "nsz", "arcp", "nnan"}
-loop = njit(nogil=True, cache=True, fastmath=STRICT)
-inlined_loop = njit(nogil=True, cache=True, fastmath=STRICT, forceinline=True)
-summing_loop = njit(nogil=True, cache=True, fastmath=STRICT | {"reassoc"})
-inlined_summing_loop = njit(nogil=True, cache=True, fastmath=STRICT | {"reassoc"}, forceinline=True)
+NOTICE_AFTER = 1.0
+"""Seconds of compiling one loop after which the process says once what takes so long."""
+
+
+class CompilationNotice(event.Listener):
+    """A line on stderr, once in a process, when compiling loops takes long. Loops from the cache are not compiled."""
+
+    def __init__(self, package):
+        self.package, self.cached, self.printed = package, True, False
+        self._depth, self._timer = 0, None
+
+    def on_start(self, event):
+        if self._is_ours(event):
+            self._depth += 1  # loops that a loop calls are compiled on the way
+            if self._depth == 1 and not self.printed:
+                self._timer = threading.Timer(NOTICE_AFTER, self._print)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def on_end(self, event):
+        if self._is_ours(event):
+            self._depth -= 1
+            if self._depth == 0 and self._timer is not None:
+                self._timer.cancel()
+
+    def _is_ours(self, event):
+        return event.data["dispatcher"].py_func.__module__.startswith(self.package)
+
+    def _print(self):
+        self.printed = True
+        how_often = (
+            "once; later runs load them from the cache"
+            if self.cached
+            else "in each process, as no cache directory is writable: set NUMBA_CACHE_DIR to one that is"
+        )
+        print(f"representer: compiling loops, 5 to 30 seconds, {how_often}.", file=sys.stderr)
+
+
+notice = CompilationNotice(__name__.rpartition(".")[0])
+event.register("numba:compile", notice)
+
+
+def _compiler(**options: Any) -> Any:
+    """A decorator: njit with a cache on disk, or without one where Numba finds no directory for it."""
+
+    def compiled(function):
+        try:
+            return njit(nogil=True, cache=True, **options)(function)
+        except RuntimeError:
+            notice.cached = False
+            return njit(nogil=True, **options)(function)
+
+    return compiled
+
+
+loop = _compiler(fastmath=STRICT)
+inlined_loop = _compiler(fastmath=STRICT, forceinline=True)
+summing_loop = _compiler(fastmath=STRICT | {"reassoc"})
+inlined_summing_loop = _compiler(fastmath=STRICT | {"reassoc"}, forceinline=True)

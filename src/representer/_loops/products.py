@@ -10,8 +10,8 @@ from numba.core import types
 from numba.core.typing.templates import signature
 from numba.extending import overload
 
-from representer._loops import narrow
 from representer._loops.jit import STRICT, loop
+from representer._loops.simd import skinny_products
 
 NARROW = 5, 48
 """Numbers of columns between which BLAS is slower. With fewer most of a group of columns would be zeros."""
@@ -27,7 +27,7 @@ def inner_products(A, B, tile):
 def _add(A, V, out):
     """out += A V, for a vector or several columns."""
     if V.ndim == 2 and NARROW[0] <= V.shape[1] <= NARROW[1]:
-        narrow.add_product(A[:, :], V, out)  # of any layout, so that it is compiled only once
+        skinny_products.add_product(A[:, :], V, out)  # of any layout, so that it is compiled only once
     else:
         out += np.dot(A, V)
 

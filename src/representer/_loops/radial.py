@@ -5,7 +5,7 @@ A tile is C-contiguous; the loops run over it as one long row, which compilers v
 
 import numpy as np
 
-from representer._loops.exponential import decay
+from representer._loops.fast_exp import decay
 from representer._loops.jit import loop
 
 

@@ -1,13 +1,9 @@
 """Entries of symmetric matrices: mirrored, written twice, removed."""
 
-from typing import Any
-
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
 
-from representer._loops import registers
-from representer._loops.jit import STRICT, loop
+from representer._loops.jit import loop
+from representer._loops.simd.transposition import write_transposed
 
 BLOCK = 16
 
@@ -17,7 +13,7 @@ def mirror(tile, diagonal):
     """Copy the lower triangle onto the upper one and set the diagonal, so that rounding cannot break symmetry."""
     n = tile.shape[0]
     for i0 in range(0, n, BLOCK):
-        _write_transposed(tile[i0 : i0 + BLOCK, :i0], tile[:i0, i0 : i0 + BLOCK])
+        write_transposed(tile[i0 : i0 + BLOCK, :i0], tile[:i0, i0 : i0 + BLOCK])
         for i in range(i0, min(i0 + BLOCK, n)):
             tile[i, i] = diagonal[i]
             for j in range(i0, i):
@@ -54,71 +50,7 @@ def write_both(tile, out, row, column):
         source, target = tile[i], out[row + i, column : column + w]
         for j in range(w):
             target[j] = source[j]
-    _write_transposed(tile, out[column : column + w, row : row + h])
-
-
-@loop
-def _write_transposed(tile, out):
-    """out_ji <- tile_ij, by squares that the registers hold, or one by one where rows are not contiguous.
-
-    Four squares together are as wide as a line of the cache, which is read and written once then.
-    """
-    (h, w), size = tile.shape, registers.BYTES // tile.itemsize
-    rows, columns = h - h % size, w - w % size
-    if tile.strides[1] != tile.itemsize or out.strides[1] != out.itemsize:
-        rows = columns = 0
-    for j0 in range(0, columns, 2 * size):
-        for i0 in range(0, rows, 2 * size):
-            for j in range(j0, min(j0 + 2 * size, columns), size):
-                for i in range(i0, min(i0 + 2 * size, rows), size):
-                    _write_square(tile, i, j, out)
-        for j in range(j0, min(j0 + 2 * size, columns)):
-            for i in range(rows, h):
-                out[j, i] = tile[i, j]
-    for j in range(columns, w):
-        for i in range(h):
-            out[j, i] = tile[i, j]
-
-
-def _write_square(tile, i, j, out):
-    """out_ji <- tile_ij for a square of vectors that begins at (i, j)."""
-    rows, columns = (slice(first, first + registers.BYTES // tile.itemsize) for first in (i, j))
-    out[columns, rows] = tile[rows, columns].T
-
-
-def _in_registers(typing_context, tile, i, j, out):
-    """The same as code that turns rows into columns within registers, as compilers do not."""
-
-    def code(context, builder, signature, arguments):
-        tile, i, j, out = arguments
-        arrays = [context.make_array(signature.args[a])(context, builder, value) for a, value in ((0, tile), (3, out))]
-        vector, unit = registers.vector_of(arrays[0].data.type.pointee), i.type(signature.args[0].dtype.bitwidth // 8)
-
-        def places(array, row, column):
-            across, _ = cgutils.unpack_tuple(builder, array.strides)
-            column = builder.mul(column, unit)
-            starts = [builder.mul(builder.add(row, i.type(r)), across) for r in range(vector.count)]
-            starts = [builder.add(start, column) for start in starts]
-            return [cgutils.pointer_add(builder, array.data, start, vector.as_pointer()) for start in starts]
-
-        rows = registers.load(builder, places(arrays[0], i, j))
-        registers.store(builder, registers.transposed(builder, rows), places(arrays[1], j, i))
-        return context.get_dummy_value()
-
-    return types.void(tile, i, j, out), code
-
-
-_compiled: Any = intrinsic(_in_registers)
-
-
-@overload(_write_square, jit_options={"fastmath": STRICT})
-def _compiled_square(tile, i, j, out):
-    def convert(tile, i, j, out):
-        for q in range(j, j + registers.BYTES // tile.itemsize):
-            for r in range(i, i + registers.BYTES // tile.itemsize):
-                out[q, r] = tile[r, q]
-
-    return (lambda tile, i, j, out: _compiled(tile, i, j, out)) if tile.dtype == out.dtype else convert
+    write_transposed(tile, out[column : column + w, row : row + h])
 
 
 @loop

@@ -1,0 +1,92 @@
+"""Coefficients of a box-constrained dual: gradient, KKT violation, intercepts, primal and dual values, spans.
+
+The problem is that of `smo`.
+"""
+
+import numpy as np
+
+from representer._loops.gradient_bounds import one_sided_gradients
+from representer._loops.jit import loop, summing_loop
+
+
+@summing_loop
+def gradient(below, diagonal, c, targets, g):
+    """g <- K c - t from the values of K below its diagonal, row after row, and those on it."""
+    for i in range(c.size):
+        row, own, total = below[i * (i - 1) // 2 : i * (i + 1) // 2], c[i], 0.0
+        for j in range(i):
+            total += row[j] * c[j]
+            g[j] += row[j] * own
+        g[i] = total + diagonal[i] * own - targets[i]
+
+
+@loop
+def kkt_violation(g, c, lower, upper, epsilon, group, g_up, g_down, free, low, high):
+    """max over groups of (greatest g_down - least g_up), or 0.
+
+    Writes the one-sided gradients of each coefficient, whether it is free (between bounds, at no kink), and the least
+    g_up and greatest g_down of each group.
+    """
+    one_sided_gradients(g, c, lower, upper, epsilon, g_up, g_down)
+    low[:], high[:] = np.inf, -np.inf
+    for i in range(c.size):
+        s = group[i]
+        free[i] = g_up[i] == g_down[i]
+        low[s], high[s] = min(low[s], g_up[i]), max(high[s], g_down[i])
+    violation = 0.0
+    for s in range(low.size):
+        violation = max(violation, high[s] - low[s])
+    return violation
+
+
+@loop
+def intercepts(g_up, g_down, group, low, high, b):
+    """b of each group: minus the mean gradient of its free coefficients, or minus the middle of low and high.
+
+    A coefficient is free where both one-sided gradients are equal. Low or high is infinite where all coefficients of a
+    group are at one bound.
+    """
+    count = np.zeros(b.size)
+    b[:] = 0.0
+    for i in range(g_up.size):
+        if g_up[i] == g_down[i]:
+            b[group[i]] -= g_up[i]
+            count[group[i]] += 1.0
+    for s in range(b.size):
+        if count[s] > 0.0:
+            b[s] /= count[s]
+        elif low[s] < np.inf or high[s] > -np.inf:
+            least = low[s] if low[s] < np.inf else high[s]
+            greatest = high[s] if high[s] > -np.inf else low[s]
+            b[s] = -0.5 * (least + greatest)
+
+
+@summing_loop
+def values(c, g, targets, lower, upper, epsilon, group, b):
+    """(dual, gap) of coefficients c with g = K c - t, where b is right for feasible c; see `BoxProblem.values`."""
+    dual = gap = 0.0
+    for i in range(c.size):
+        r, size, top, bottom = -g[i] - b[group[i]], abs(c[i]), upper[i], -lower[i]
+        dual += c[i] * (0.5 * (targets[i] - g[i])) - epsilon * size
+        if c[i] < 0.0:  # as if all signs were changed
+            r, top, bottom = -r, bottom, top
+        # products of two numbers that are not negative, also where rounding has moved c out of its box
+        if r > epsilon:
+            gap += max(top - size, 0.0) * (r - epsilon)
+        else:
+            gap += size * (epsilon - r) + bottom * max(-r - epsilon, 0.0)
+    return dual, gap
+
+
+@loop
+def spans(group, columns, size):
+    """Rows (begin, end, group, shift) as `smo` needs them: runs of one group and of consecutive columns, cut short."""
+    rows, n, count = np.empty((group.size, 4), np.int64), group.size, 0
+    begin = 0
+    for end in range(1, n + 1):
+        same = end < n and group[end] == group[begin] and columns[end] == columns[end - 1] + 1
+        if not same or end - begin == size:
+            rows[count, 0], rows[count, 1] = begin, end
+            rows[count, 2], rows[count, 3] = group[begin], columns[begin] - begin
+            begin, count = end, count + 1
+    return rows[:count].copy()
