@@ -1,4 +1,5 @@
 import pickle
+from fractions import Fraction
 
 import naive
 import numpy as np
@@ -6,21 +7,17 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from representer import kernels
 from representer.kernels import (
     RBF,
-    Cosine,
-    Exp,
-    Intersection,
+    Constant,
     Linear,
     Matern,
     Normalized,
     Pairwise,
     Polynomial,
-    PowerSeries,
+    Scaled,
     Sigmoid,
     Spectrum,
-    Subset,
 )
 from representer.testing import check_kernel
 
@@ -29,118 +26,128 @@ def rows(n, width=3, seed=0):
     return np.random.default_rng(seed).normal(size=(n, width))
 
 
-def nested(width, dtype=np.float64):
-    Z, L = rows(4, width, seed=3).astype(dtype), np.linspace(0.8, 2.0, width)
-    return {
-        "exp": Exp(0.1 * Linear(L)),
-        "exp of a sum": Exp(RBF(L) + 0.1 * Linear()),
-        "series": PowerSeries(RBF(L), [0.5, 0.3, 2.0, 1.0]),
-        "constant series": PowerSeries(RBF(), (3.0,)),
-        "normalized": Normalized(Polynomial(2, length_scale=L)),
-        "normalized stationary": Normalized(RBF(L)),
-        "normalized twice": Normalized(Normalized(Linear() + 1.0)),
-        "pairwise": Pairwise(RBF(L), Z),
-        "pairwise of an indefinite kernel": Pairwise(Sigmoid(0.3, 0.1), Z),
-        "pairwise of a pairwise": Pairwise(0.5 * Pairwise(Linear(L), Z), Z),
-        "all": Normalized(Exp(0.2 * RBF(L) * Linear()) + Pairwise(Matern(), Z) ** 2) * 0.5
-        + PowerSeries(Normalized(Polynomial(3)), (0.1, 1.0)),
-        "exp of normalized": Exp(Normalized(Linear() + 0.5)) * Pairwise(Exp(-1.0 * RBF()), Z),
-    }
+A, B, C = RBF(1.3), Linear([0.6, 1.0, 2.0]), Matern(0.9, nu=2.5)
+NESTED = {
+    "sum": A + B,
+    "product": A * B,
+    "scaled": 2.5 * A,
+    "power": B**3,
+    "constant": A + 0.7,
+    "power of a sum": (A + B) ** 2,
+    "scaled sum times sum": 0.5 * (A + B) * (C + 1.5),
+    "power of a power": (B**2) ** 3,
+    "negative": 2.0 * B + -0.5 * A,
+    "same child twice": A * A + A,
+}
 
 
-def low_dtype(kernel):
-    """The type of values of float32 inputs: float64 where they go through anchors of that type."""
-    return np.float64 if "Pairwise" in repr(kernel) else np.float32
+@pytest.mark.parametrize("name", NESTED)
+def test_formulas_and_laws(name):
+    naive.check_formulas(NESTED[name], rows(5), rows(4, seed=1))
+    check_kernel(NESTED[name], rows(14))
+    check_kernel(NESTED[name], rows(14).astype(np.float32))
 
 
-NESTED = pytest.mark.parametrize(
-    ("name", "width"), [(name, width) for width in (3, 12) for name in nested(width)], ids=str
-)
-
-
-@NESTED
-def test_formulas(name, width):
-    kernel = nested(width)[name]
-    naive.check_formulas(kernel, rows(4, width), rows(3, width, seed=1), low_dtype(kernel))
-
-
-@NESTED
-def test_laws(name, width):
-    check_kernel(nested(width)[name], rows(14, width))
-    check_kernel(nested(width, np.float32)[name], rows(14, width).astype(np.float32))
-
-
-@pytest.mark.parametrize("name", nested(3))
-def test_sparse(name):
+def test_sparse():
     X, Y = rows(7), rows(4, seed=1)
-    X[np.abs(X) < 0.4] = Y[np.abs(Y) < 0.4] = 0.0
-    naive.check_sparse(nested(3)[name], X, Y, low_dtype(nested(3)[name]))
+    X[np.abs(X) < 0.6] = Y[np.abs(Y) < 0.6] = 0.0
+    naive.check_sparse(0.5 * (A + B) ** 2 * (C + 1.5), X, Y)
 
 
-def test_pairwise_through_all_inputs_is_the_square():
-    X = rows(8)
-    K = RBF(1.3)(X)
-    np.testing.assert_allclose(Pairwise(RBF(1.3), X)(X), K @ K, rtol=1e-12)
-    np.testing.assert_allclose(Pairwise(Pairwise(RBF(1.3), X), X)(X), K @ K @ K @ K, rtol=1e-12)
-
-
-def test_pairwise_of_strings_and_sets():
-    strings = ["abab", "bab", "ba", "xyz"]
-    K = Spectrum(2)(strings)
-    assert np.array_equal(Pairwise(Spectrum(2), strings)(strings), K @ K)
-    sets = [{1, 2}, {2}, {3}]
-    K = Subset()(sets)
-    assert np.array_equal(Pairwise(Subset(), sets)(sets), K @ K)
-
-
-def test_exp_is_the_limit_of_its_series():
+def test_product_is_hadamard_and_sums_distribute():
     X = rows(6)
-    factorials = np.cumprod([1.0, *range(1, 25)])
-    np.testing.assert_allclose(Exp(RBF())(X), PowerSeries(RBF(), 1 / factorials)(X), rtol=1e-14)
+    a, b, c = RBF(1.3), Linear(), Matern(0.9)
+    KA, KB, KC = (k(X) for k in (a, b, c))
+    for kernel, expected in [
+        (a * b + c, KA * KB + KC),
+        (a * (b + c), KA * (KB + KC)),
+        (a + b * c, KA + KB * KC),
+        ((a + b) * c, (KA + KB) * KC),
+        ((a + b) ** 2, (KA + KB) ** 2),
+        (a + b**2, KA + KB**2),
+        (2 * a + 3, 2 * KA + 3),
+        (2 * (a + 3), 2 * (KA + 3)),
+        (1 + a * 2, 1 + KA * 2),
+        (sum([a, b, c]), KA + KB + KC),
+    ]:
+        np.testing.assert_allclose(kernel(X), expected, rtol=1e-12, atol=1e-14)
 
 
-def test_rbf_is_a_normalized_exponential():
-    X = rows(6)
-    np.testing.assert_allclose(Normalized(Exp(Linear(1.3)))(X), RBF(1.3)(X), rtol=1e-12)
+@pytest.mark.parametrize(
+    "number",
+    [2, True, np.float64(2.0), np.float32(2.0), np.int64(2), Fraction(5, 2)],
+    ids=lambda n: type(n).__name__,
+)
+def test_numbers_on_both_sides(number):
+    k = RBF()
+    assert k * number == number * k == Scaled(k, float(number))
+    assert number + k == Constant(float(number)) + k
+    assert k + number == k + Constant(float(number))
 
 
-def test_cosine_is_the_normalized_product():
-    X, Y, W = rows(5), rows(4, seed=1), rows(5, 4, seed=2)
-    np.testing.assert_allclose(Normalized(Linear())(X, Y), Cosine()(X, Y), rtol=1e-12)
-    np.testing.assert_allclose(
-        Normalized(Linear()).input_gradient(X, Y, W), Cosine().input_gradient(X, Y, W), atol=1e-13
-    )
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (RBF() * 2, "2.0 * RBF()"),
+        (RBF() ** 2, "RBF() ** 2"),
+        (RBF() * (Linear() + Matern()), "RBF() * (Linear() + Matern())"),
+        ((RBF() + Linear()) * Matern(), "(RBF() + Linear()) * Matern()"),
+        (RBF() * Linear() + Matern(), "RBF() * Linear() + Matern()"),
+        (RBF() + (Linear() + Matern()), "RBF() + (Linear() + Matern())"),
+        (RBF() + Linear() + Matern(), "RBF() + Linear() + Matern()"),
+        (RBF() * (Linear() * Matern()), "RBF() * (Linear() * Matern())"),
+        (RBF() * Linear() * Matern(), "RBF() * Linear() * Matern()"),
+        (2.0 * RBF() * Linear(), "2.0 * RBF() * Linear()"),
+        (2.0 * (RBF() * Linear()), "2.0 * (RBF() * Linear())"),
+        (2.0 * (RBF() + Linear()), "2.0 * (RBF() + Linear())"),
+        (RBF() * (2.0 * Linear()), "RBF() * (2.0 * Linear())"),
+        ((RBF() + Linear()) ** 3, "(RBF() + Linear()) ** 3"),
+        ((2.0 * RBF()) ** 3, "(2.0 * RBF()) ** 3"),
+        (2.0 * RBF() ** 3, "2.0 * RBF() ** 3"),
+        ((RBF() ** 2) ** 3, "(RBF() ** 2) ** 3"),
+        (-1.0 * RBF() + 0.5, "-1.0 * RBF() + Constant(value=0.5)"),
+        (RBF(0.5) * Polynomial(2), "RBF(length_scale=0.5) * Polynomial(degree=2)"),
+    ],
+)
+def test_printed_as_typed(kernel, text):
+    assert repr(kernel) == str(kernel) == text
+    assert eval(text) == kernel
 
 
-def test_normalized_is_zero_where_the_kernel_is():
-    X = rows(4)
-    X[1] = 0.0
-    kernel = Normalized(Linear(1.4))
-    K = kernel(X)
-    assert not K[1].any()
-    assert np.array_equal(kernel.diag(X), [1, 0, 1, 1])
-    W = rows(4, 4, seed=2)
-    np.testing.assert_allclose(kernel.contract(X, W)["kernel__length_scale"], 0.0, atol=1e-13)
-    assert np.all(np.isfinite(kernel.input_gradient(X, X, W)))
+def test_equality():
+    assert RBF() + Linear() == RBF() + Linear()
+    assert RBF() + Linear() != Linear() + RBF()
+    assert RBF() + Linear() != RBF() * Linear()
+    assert 2.0 * RBF() != 3.0 * RBF()
 
 
-def test_normalized_strings():
-    strings = ["abab", "bab", "x"]
-    K = Normalized(Spectrum(2))(strings)
-    assert K[0, 1] == pytest.approx(3 / np.sqrt(5 * 2))
-    assert K[2].tolist() == [0.0, 0.0, 0.0]
+def test_nested_parameters_clone_and_pickle():
+    kernel = RBF(1.5) * (2.0 * Linear() + 0.5) + Matern(0.7) ** 2
+    for copy in (clone(kernel), pickle.loads(pickle.dumps(kernel))):
+        assert copy == kernel
+        assert copy is not kernel
+    assert kernel.get_params()["left__left__length_scale"] == 1.5
+    assert kernel.get_params()["left__right__left__factor"] == 2.0
+    kernel.set_params(left__left__length_scale=0.5, right__kernel__nu=0.5, left__right__right__value=3.0)
+    assert kernel == RBF(0.5) * (2.0 * Linear() + 3.0) + Matern(0.7, nu=0.5) ** 2
+    assert copy != kernel
+    with pytest.raises(ValueError, match="Invalid parameter 'width'"):
+        kernel.set_params(left__left__width=2.0)
 
 
 @pytest.mark.parametrize(
     ("kernel", "definite"),
     [
-        (Exp(RBF()), True),
-        (Exp(Sigmoid()), False),
-        (Exp(-1.0 * RBF()), False),
-        (PowerSeries(RBF()), True),
-        (Normalized(Linear()), True),
-        (Normalized(Sigmoid()), False),
-        (Pairwise(Sigmoid(), rows(2)), True),
+        (RBF() + Linear(), True),
+        (RBF() + Sigmoid(), False),
+        (Sigmoid() * RBF(), False),
+        (0.0 * RBF(), True),
+        (-2.0 * RBF(), False),
+        (RBF() + -0.5, False),
+        (Constant(0.0), True),
+        (RBF() * Constant(-1.0), False),
+        (Sigmoid() ** 2, False),
+        (RBF() ** 2, True),
     ],
     ids=repr,
 )
@@ -148,50 +155,49 @@ def test_definite(kernel, definite):
     assert kernel.definite is definite
 
 
-def test_negative_diagonal_is_refused():
-    with pytest.raises(ValueError, match=r"-1.0 \* RBF\(\) has negative values k\(x, x\), so it cannot be normalised"):
-        Normalized(-1.0 * RBF())(rows(3))
+def test_radial_form_of_a_scaled_kernel():
+    check_kernel(2.5 * RBF(0.7), rows(9), gradients=False)
+    assert (2.5 * RBF()).radial is not None
+    assert (-1.0 * RBF()).radial is (2.0 * Polynomial(2)).radial is None
 
 
-@pytest.mark.parametrize("coefficients", [(), (1.0, -0.1), (np.nan,), (np.inf, 1.0), 2.0, [[1.0]]], ids=repr)
-def test_bad_coefficients(coefficients):
-    with pytest.raises(ValueError, match=r"coefficients is .* zero or positive"):
-        PowerSeries(RBF(), coefficients)(rows(3))
+def test_children_of_two_types():
+    """The anchors are float64 and the inputs float32, so one child computes in another type than its sibling."""
+    X = rows(6).astype(np.float32)
+    through, other, W = Pairwise(RBF(), rows(3, seed=1)), Linear(), np.ones((6, 6))
+    for kernel in (through + other, other + through, through * other, other * through):
+        np.testing.assert_allclose(kernel(X), kernel(X.astype(np.float64)), rtol=1e-5, atol=1e-5)
+        for name, value in kernel.contract(X.astype(np.float64), W).items():
+            np.testing.assert_allclose(kernel.contract(X, W)[name], value, rtol=1e-4)
+        exact = kernel.input_gradient(X.astype(float), X.astype(float), W)
+        np.testing.assert_allclose(kernel.input_gradient(X, X, W), exact, atol=1e-4)
 
 
-def test_anchors_of_the_wrong_width():
-    with pytest.raises(ValueError, match="X has 3 columns where the other inputs of RBF have 2"):
-        Pairwise(RBF(), rows(4, 2))(rows(3, 3))
+def test_default_scales_of_all_parts():
+    X, w = rows(20), np.arange(20.0)
+    scale = RBF().with_default_scales(X, w).length_scale
+    found = (2.0 * RBF() + Normalized(Matern(nu=0.5) ** 2) * Matern(3.0)).with_default_scales(X, w)
+    assert found == 2.0 * RBF(scale) + Normalized(Matern(scale, nu=0.5) ** 2) * Matern(3.0)
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        Pairwise(RBF(1.5), rows(3)),
-        Pairwise(RBF(), sparse.csr_array(rows(3))),
-        Pairwise(Spectrum(2), ["ab", "abc"]),
-        Pairwise(Intersection(), [{1}, {1, 2}]),
-        Pairwise(Intersection(), [[1], [1, 2]]),
-        Exp(0.5 * PowerSeries(Normalized(Linear()), [1.0, 2.0])),
-    ],
-    ids=["array", "sparse", "strings", "sets", "lists", "nested"],
-)
-def test_clone_and_pickle(kernel):
-    assert clone(kernel) == kernel
-    assert pickle.loads(pickle.dumps(kernel)) == kernel
+def test_constant_on_anything():
+    for X in (["a", "bc"], [{1}, {2}], rows(2), sparse.csr_array(rows(2))):
+        assert np.array_equal(Constant(2.5)(X), np.full((2, 2), 2.5))
+    assert (Spectrum(1) + 1.0)(["a", "b"]).tolist() == [[2.0, 1.0], [1.0, 2.0]]
+    assert Constant()(rows(2).astype(np.float32)).dtype == np.float32
+    with pytest.raises(TypeError, match="Constant has no gradient with respect to its inputs"):
+        Constant().input_gradient(["a"], ["b"], np.ones((1, 1)))
 
 
-def test_different_anchors_are_not_equal():
-    assert Pairwise(RBF(), rows(3)) != Pairwise(RBF(), rows(3, seed=1))
-    assert Pairwise(RBF(), rows(3)) != Pairwise(RBF(), rows(4))
+@pytest.mark.parametrize("exponent", [0, -1, 2.0, 0.5, "two"])
+def test_bad_exponent(exponent):
+    with pytest.raises(ValueError, match=r"exponent is .* integer, at least 1"):
+        (RBF() ** exponent)(rows(3))
 
 
-def test_printed_form_can_be_typed():
-    for kernel in (Exp(RBF() + 2.0 * Linear()), Normalized(RBF() * Linear()) ** 2, PowerSeries(RBF(0.5), (1.0, 2.0))):
-        assert eval(repr(kernel), vars(kernels)) == kernel
-
-
-def test_nested_parameters():
-    kernel = Normalized(Exp(0.5 * RBF(2.0)))
-    kernel.set_params(kernel__kernel__factor=0.25, kernel__kernel__kernel__length_scale=3.0)
-    assert kernel == Normalized(Exp(0.25 * RBF(3.0)))
+@pytest.mark.parametrize("number", [np.nan, np.inf, "a", None])
+def test_bad_numbers(number):
+    with pytest.raises(ValueError, match=r"factor is .* finite number"):
+        Scaled(RBF(), number)(rows(3))
+    with pytest.raises(ValueError, match=r"value is .* finite number"):
+        Constant(number)(rows(3))

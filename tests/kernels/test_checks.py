@@ -199,10 +199,34 @@ def test_number_of():
     assert checks.number_of(pd.Series(["a", "b"])) == 2
 
 
-@pytest.mark.parametrize(("check", "good"), [(checks.positive, 2), (checks.whole, np.int64(2)), (checks.real, -2.0)])
+@pytest.mark.parametrize(("check", "good"), [(checks.positive, 2), (checks.integer, np.int64(2)), (checks.real, -2.0)])
 def test_good_numbers(check, good):
     assert check(good, "x") == good
     assert type(check(good, "x")) in (int, float)
+
+
+def test_integers_have_limits():
+    assert checks.integer(5, "n", most=5) == 5
+    with pytest.raises(ValueError, match="n is 6, which would take too long or too much memory; use at most 5"):
+        checks.integer(6, "n", most=5)
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_])
+def test_booleans(value):
+    assert checks.boolean(value, "b") is bool(value)
+
+
+@pytest.mark.parametrize("value", ["no", "False", 0, 1, None, np.array([True])], ids=repr)
+def test_what_is_not_a_boolean(value):
+    with pytest.raises(ValueError, match=r"b is .*; it must be True or False"):
+        checks.boolean(value, "b")
+
+
+def test_default_scale():
+    assert checks.default_scale(2.5) == 2.5
+    assert checks.default_scale(0.0) == 1.0
+    with pytest.raises(ValueError, match=r"No width can be chosen from X, because squares .* overflow.* give a width"):
+        checks.default_scale(np.inf, "width")
 
 
 def test_length_scale():

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from representer.gram import Gram
+from representer.gram.tiled import Gram
 from representer.kernels import RBF, Chi2, Constant, Linear, Matern, On, Precomputed, Sigmoid, Spectrum, Subset
 from representer.testing import check_kernel
 
@@ -89,8 +89,8 @@ def test_gradients_of_tables(frame):
 def test_inherited_properties():
     assert not On(Sigmoid(), [0]).definite
     assert On(RBF(), [0]).definite
-    assert On(RBF(), [0]).sliced
-    assert not On(Spectrum(), "a").sliced
+    assert On(RBF(), [0]).rowwise
+    assert not On(Spectrum(), "a").rowwise
     assert On(RBF(), ["a"]).set_params(kernel__length_scale=2.0) == On(RBF(2.0), ["a"])
     assert On(RBF(), ["a"]) != On(RBF(), ["b"])
     assert (

@@ -55,8 +55,8 @@ def test_definite_off_the_polynomials(kernel, columns):
 
 def test_no_length_scale_is_chosen_for_functions_without_a_scale(rng):
     X = rng.normal(size=(9, 2)) * 50.0
-    assert ThinPlate().fitted_to(X) == ThinPlate()
-    assert Multiquadric().fitted_to(X).length_scale == RBF().fitted_to(X).length_scale
+    assert ThinPlate().with_default_scales(X) == ThinPlate()
+    assert Multiquadric().with_default_scales(X).length_scale == RBF().with_default_scales(X).length_scale
 
 
 def test_gradients_at_equal_points_are_zero():

@@ -1,6 +1,9 @@
+import re
+
 import naive
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import pairwise
 
 from representer.kernels import ArcCosine, Cosine, Linear, Polynomial, Sigmoid
@@ -98,6 +101,34 @@ def test_zero_rows(kernel, with_zero, both_zero, width):
     naive.check_sparse(kernel, X, X[:3])
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kernel", [Cosine(), ArcCosine(0)], ids=repr)
+@pytest.mark.parametrize("factor", [2.0**-1040, 1e-200, 1e200, 2.0**1021])
+def test_angles_do_not_depend_on_the_scale(kernel, factor, kind):
+    X = rows(5, 3)
+    X[2, :] = X[3, 1] = 0.0
+    if factor < 1e-300:
+        X = X.astype(np.float16).astype(float)  # few enough digits for numbers close to the smallest one
+    np.testing.assert_allclose(kernel(kind(factor * X)), kernel(X), atol=1e-15)
+    assert np.array_equal(kernel.diag(kind(factor * X)), kernel.diag(X))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("kernel", "factor"),
+    [(Linear(), 1e200), (Linear(1e-200), 1e1), (Polynomial(), 1e60), (Sigmoid(), 1e200), (ArcCosine(2), 1e80)],
+    ids=repr,
+)
+def test_values_that_overflow_are_refused(kernel, factor, kind):
+    with pytest.raises(ValueError, match=rf"Values of {re.escape(repr(kernel))} overflow.*scale them"):
+        kernel(kind(factor * rows(4, 3)))
+
+
+def test_values_may_overflow_in_float32():
+    """Solvers that try float32 first take float64 then."""
+    assert np.isinf(Polynomial().diag(1e15 * rows(4, 3).astype(np.float32))).all()
+
+
 def test_cosine_of_a_row_with_itself_is_exactly_one():
     X = rows(50, 7)
     assert np.array_equal(Cosine().diag(X), np.ones(50))
@@ -126,7 +157,7 @@ def test_definite(kernel, definite):
 
 @pytest.mark.parametrize("degree", [0, -1, 1.5, 2.0, "two", None])
 def test_bad_degree(degree):
-    with pytest.raises(ValueError, match=r"degree is .* whole number, at least 1"):
+    with pytest.raises(ValueError, match=r"degree is .* integer, at least 1"):
         Polynomial(degree=degree)(rows(4, 3))
 
 

@@ -50,6 +50,22 @@ def test_input_gradient(phi):
     np.testing.assert_allclose(FeatureMap(phi).input_gradient(X, Y, W), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("phi", "X", "message"),
+    [
+        (Haar(40), np.ones((1, 2)), r"2,199,023,255,552 features for each of 1 inputs, 1.76e\+04 GB.*use fewer levels"),
+        (Haar(20), np.broadcast_to(0.5, (257, 1)), "1,048,576 features for each of 257 inputs, 2.16 GB.*fewer levels"),
+        (Haar(10**9), np.ones((1, 2)), "levels is 1000000000, which would take too long .* use at most 52"),
+        (Haar(-1), np.ones((1, 2)), "levels is -1; it must be an integer, at least 0"),
+        (Fourier(10**9), np.ones((1, 2)), "4,000,000,002 features.*use a smaller order"),
+        (Quadratic(), np.broadcast_to(0.5, (600, 1000)), r"501,500 features.*use Linear\(\) \+ Linear\(\) \*\* 2"),
+    ],
+)
+def test_too_many_features_are_refused_before_they_are_made(phi, X, message):
+    with pytest.raises(ValueError, match=message):
+        phi(X)
+
+
 def test_quadratic_gradient_is_exact_to_ten_digits():
     X, Y, W = rows(5), rows(4, seed=1), rows(5, 4, seed=2)
     same = Linear() + Linear() ** 2

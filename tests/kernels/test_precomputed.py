@@ -3,7 +3,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from representer import SVC, KernelRidge
 from representer.kernels import RBF, Callable, On, Precomputed
+from representer.kernels.tiles import block
 from representer.testing import check_kernel
 
 
@@ -38,8 +40,8 @@ def test_rows_of_training_inputs_slice(K):
     """As in cross-validation: some training inputs in any order, and new inputs against them."""
     prepared = Precomputed().prepare(K)
     some, others = np.array([5, 0, 3]), np.array([1, 7])
-    assert np.array_equal(Precomputed().block(prepared[some]), K[np.ix_(some, some)])
-    assert np.array_equal(Precomputed().block(prepared[others], prepared[some]), K[np.ix_(others, some)])
+    assert np.array_equal(block(Precomputed(), prepared[some]), K[np.ix_(some, some)])
+    assert np.array_equal(block(Precomputed(), prepared[others], prepared[some]), K[np.ix_(others, some)])
     assert np.array_equal(Precomputed().diagonal(prepared[some]), K.diagonal()[some])
     new = RBF(1.3)(rows(2, seed=1), rows(8))
     assert np.array_equal(Precomputed()(new, K), new)
@@ -60,7 +62,7 @@ def test_what_is_not_known(K):
     kernel = Precomputed()
     new = kernel.prepare(K[:2], like=kernel.prepare(K))
     with pytest.raises(ValueError, match="between two sets of new inputs are not known"):
-        kernel.block(new, new)
+        block(kernel, new, new)
     with pytest.raises(ValueError, match=r"k\(x, x\) of new inputs is not known"):
         kernel.diagonal(new)
     with pytest.raises(TypeError, match="Precomputed has no gradient with respect to its inputs"):
@@ -125,6 +127,31 @@ def test_own_function_of_a_data_frame():
     np.testing.assert_allclose(On(Callable(np.dot, pairs=True), ["a"])(frame), np.outer(frame["a"], frame["a"]))
 
 
+@pytest.mark.parametrize(
+    ("format", "dtype"),
+    [*((format, np.float64) for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")), ("csr", np.float32)],
+)
+def test_own_function_of_a_sparse_matrix(format, dtype):
+    X = rows(5).round(1).astype(dtype)
+    X[np.abs(X) < 0.6] = 0.0
+    for kind in (sparse.coo_array, sparse.coo_matrix):
+        thin = kind(X).asformat(format)
+        for kernel in (Callable(linear_block), Callable(lambda x, y: x.multiply(y).sum(), pairs=True)):
+            K = kernel(thin)
+            assert K.dtype == dtype
+            np.testing.assert_allclose(K, X @ X.T, atol=1e-5)
+            np.testing.assert_allclose(kernel(thin, thin.tocsr()[:2]), X @ X[:2].T, atol=1e-5)
+            np.testing.assert_allclose(kernel.diag(thin), (X * X).sum(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("Model", [SVC, KernelRidge])
+def test_own_function_of_a_sparse_matrix_in_an_estimator(Model):
+    X = rows(30).round()
+    y = np.where(X[:, 0] > X[:, 1], 1.0, -1.0)
+    thin, dense = (Model(kernel=Callable(linear_block)).fit(Z, y) for Z in (sparse.csc_array(X), X))
+    np.testing.assert_allclose(thin.predict(sparse.coo_matrix(X)), dense.predict(X), rtol=1e-6)
+
+
 def test_own_function_of_the_wrong_shape():
     with pytest.raises(
         ValueError, match=r"function returned shape \(4,\) for 4 and 4 inputs; return all pairs, or use"
@@ -137,5 +164,9 @@ def test_own_function_of_bad_inputs():
         Callable(linear_block)(np.full((2, 2), np.nan))
     with pytest.raises(ValueError, match="X is empty"):
         Callable(linear_block)([])
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        Callable(linear_block)(sparse.lil_array(np.full((2, 2), np.nan)))
+    with pytest.raises(ValueError, match="pairs is 'no'; it must be True or False"):
+        Callable(linear_block, pairs="no")(rows(3))
     with pytest.raises(TypeError, match="X is a single str"):
         Callable(linear_block)("abc")

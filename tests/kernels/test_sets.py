@@ -48,6 +48,12 @@ def test_other_collections():
         assert np.array_equal(Jaccard()(X), expected)
 
 
+def test_too_many_common_subsets():
+    assert Subset()([set(range(1000))])[0, 0] == 2.0**1000
+    with pytest.raises(ValueError, match=r"Values of Subset\(\) overflow.*use another kernel"):
+        Subset()([{1}, set(range(1100))])
+
+
 def test_normalized_intersection():
     assert Normalized(Intersection())([{1, 2}, {2, 3}, set()])[0].tolist() == pytest.approx([1.0, 0.5, 0.0])
 

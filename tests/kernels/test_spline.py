@@ -50,6 +50,15 @@ def test_zero_at_the_origin():
         assert np.all(np.isfinite(Brownian(hurst).input_gradient(X, X, np.ones((4, 4)))))
 
 
+def test_overflow_is_refused():
+    X = rows(4, 3)
+    np.testing.assert_allclose(Brownian()(1e150 * X), 1e150 * Brownian()(X), rtol=1e-13)
+    with pytest.raises(ValueError, match=r"Values of Brownian\(\) overflow.*scale them"):
+        Brownian()(1e200 * X)
+    with pytest.raises(ValueError, match=r"Values of Brownian\(\) overflow"):
+        Brownian()(X, np.array([[0.0, 0.0, 1.2e154]]))  # its own square is finite, that of twice it is not
+
+
 def test_sparse_input_is_left_as_it_was():
     X = sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
     K = Brownian()(X)

@@ -43,6 +43,27 @@ def test_long_words(letters):
     assert np.array_equal(Spectrum(40)(X[3:], X[:3]), naive.matrix(Spectrum(40), X[3:], X[:3]))
 
 
+@pytest.mark.parametrize("k", [3, 62, 63, 64, 66, 100, 124, 125, 299, 301, 10**9])
+def test_words_of_any_length(k):
+    """Up to 62 letters of two are one number; longer words are pairs, pairs of pairs, or overlap."""
+    new, train = random_strings(2, 300, "ab", seed=2), random_strings(3, 300, "ab", seed=3)
+    train = [*train, new[0] * 2, "c" + new[1], new[0][:250] + "c" + new[0][250:], ""]
+    assert np.array_equal(Spectrum(k)(train), naive.matrix(Spectrum(k), train))
+    assert np.array_equal(Spectrum(k)(new, train), naive.matrix(Spectrum(k), new, train))
+    assert np.array_equal(Spectrum(k)(train, new), naive.matrix(Spectrum(k), train, new))
+    pure = ["a" * 70, "b" + "a" * 69, "b" * 70]  # differ in the leading digits of their numbers
+    assert np.array_equal(Spectrum(k)(pure), naive.matrix(Spectrum(k), pure))
+    assert not Spectrum(k)(["c" * 70], pure).any()
+
+
+def test_memory_does_not_grow_with_the_length_of_words(peak_of):
+    """Of two strings that differ in the last letter; all words written out would take 180 MB."""
+    s = "".join(np.random.default_rng(0).choice(list("ACGT"), 6000))
+    peak, K = peak_of(lambda: Spectrum(3000)([s, s[:-1] + "x"]))
+    assert K.tolist() == [[3001.0, 3000.0], [3000.0, 3001.0]]
+    assert peak < 5e6
+
+
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize(
     ("new", "train"),
@@ -99,5 +120,5 @@ def test_a_table_is_not_a_list_of_strings():
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, "3", None])
 def test_bad_length(k):
-    with pytest.raises(ValueError, match=r"k is .* whole number, at least 1"):
+    with pytest.raises(ValueError, match=r"k is .* integer, at least 1"):
         Spectrum(k)(SHORT)

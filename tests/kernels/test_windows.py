@@ -84,7 +84,7 @@ def test_radii_follow_the_window(name, d):
 def test_which_windows_are_mercer_kernels(name, d):
     """On a dense grid of points the smallest eigenvalue tells."""
     points = (
-        np.arange(60.0)[:, None] / 10 if d == 1 else np.stack(np.meshgrid(*2 * [np.arange(16)]), -1).reshape(-1, 2) / 5
+        np.arange(60.0)[:, None] / 10 if d == 1 else np.stack(np.meshgrid(*2 * [np.arange(10)]), -1).reshape(-1, 2) / 4
     )
     r = np.linalg.norm(points[:, None] - points, axis=2)
     smallest = np.linalg.eigvalsh(FORMULAS[name](r))[0]
@@ -100,8 +100,8 @@ def test_which_windows_are_mercer_kernels(name, d):
 def test_sums_are_double_loops(name, dtype, leave_out):
     """More rows and columns than one tile has, and several bandwidths at once."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 2)).astype(dtype)
-    V = rng.normal(size=(600, 3))
+    X = rng.normal(size=(300, 2)).astype(dtype)
+    V = rng.normal(size=(300, 3))
     A = RBF(1.0).prepare(X)
     bandwidths = np.array([0.2, 1.0])
     blocks = window_sums(

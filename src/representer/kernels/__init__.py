@@ -1,16 +1,20 @@
 """Kernels: k(x, x') on vectors, strings, sets and tables, and the algebra that builds new ones from them."""
 
-from representer.kernels.algebra import Exp, Normalized, Pairwise, PowerSeries
-from representer.kernels.base import Constant, Kernel, Power, Product, Scaled, Sum
+from representer.kernels.algebra import Constant, Power, Product, Scaled, Sum
+from representer.kernels.base import Kernel
 from representer.kernels.columns import On
 from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
 from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers
 from representer.kernels.histogram import Chi2, HistogramIntersection
+from representer.kernels.normalized import Normalized
+from representer.kernels.pairwise import Pairwise
+from representer.kernels.periodic import Periodic
 from representer.kernels.precomputed import Callable, Precomputed
+from representer.kernels.series import Exp, PowerSeries
 from representer.kernels.sets import Intersection, Jaccard, Subset
 from representer.kernels.spline import Brownian
-from representer.kernels.stationary import RBF, Laplacian, Matern, Periodic, RationalQuadratic, Stationary
+from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic, Stationary
 from representer.kernels.strings import Spectrum
 
 __all__ = [

@@ -1,173 +1,323 @@
-"""More operations on kernels: exp, power series, normalisation, and sums over third points. All of them nest."""
+"""Kernels built from kernels: sums, products, factors and whole powers, and what all nodes share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
-from representer import _tiles
-from representer.kernels.base import Gradients, Kernel, Unary, Wrapper, add_gradients, require_kernel
-from representer.kernels.prepared import Prepared, Vectors
-
-
-class Exp(Unary):
-    """exp(k(x, y)), the limit of sums of products of k."""
-
-    def __init__(self, kernel: Kernel):
-        self.kernel = require_kernel(kernel)
-
-    def outer(self, values: np.ndarray) -> None:
-        np.exp(values, out=values)
-
-    def outer_slope(self, values: np.ndarray) -> None:
-        np.exp(values, out=values)
+from representer.kernels import checks
+from representer.kernels.base import Gradients, Kernel, Radial, add_gradients, raise_to, require_kernel
+from representer.kernels.prepared import Prepared
+from representer.kernels.tiles import new_tile
 
 
-class PowerSeries(Unary):
-    """sum_p coefficients_p k(x, y)^p, with coefficients that are not negative, from p = 0 on.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    coefficients : array of shape (degree + 1,)
-    """
-
-    def __init__(self, kernel: Kernel, coefficients: Any = (1.0, 1.0)):
-        self.kernel = require_kernel(kernel)
-        self.coefficients = coefficients
-
-    def check(self) -> None:
-        c = np.asarray(self.coefficients, np.float64)
-        if c.ndim != 1 or not len(c) or not np.all(np.isfinite(c)) or np.any(c < 0):
-            raise ValueError(
-                f"coefficients is {self.coefficients!r}; give a list of numbers that are zero or positive."
-            )
-
-    def outer(self, values: np.ndarray) -> None:
-        _horner(values, np.asarray(self.coefficients, np.float64))
-
-    def outer_slope(self, values: np.ndarray) -> None:
-        c = np.asarray(self.coefficients, np.float64)
-        _horner(values, c[1:] * np.arange(1, len(c)) if len(c) > 1 else np.zeros(1))
-
-    def outer_gradients(self, values: np.ndarray, W: np.ndarray) -> Gradients:
-        sums, power = [], W.copy()
-        for _ in self.coefficients:
-            sums.append(power.sum(dtype=np.float64))
-            power *= values
-        return {"coefficients": np.array(sums)}
+def node(operator: str, left: Any, right: Any) -> Kernel:
+    """The kernel that ``left operator right`` stands for; numbers are constants, and factors of a product."""
+    if operator == "**":
+        return Power(left, right)
+    if operator == "*" and isinstance(left, Real):
+        return Scaled(right, float(left))
+    if operator == "*" and isinstance(right, Real):
+        return Scaled(left, float(right))
+    left, right = (Constant(float(part)) if isinstance(part, Real) else part for part in (left, right))
+    if not (isinstance(left, Kernel) and isinstance(right, Kernel)):
+        return NotImplemented
+    return Sum(left, right) if operator == "+" else Product(left, right)
 
 
-def _horner(values: np.ndarray, coefficients: np.ndarray) -> None:
-    base = values.copy()
-    values[...] = coefficients[-1]
-    for c in coefficients[-2::-1]:
-        values *= base
-        values += c
+Kernel._node = staticmethod(node)  # the contract does not know what is built on it
 
 
 @dataclass
-class WithDiagonal(Prepared):
-    """Prepared inputs together with k(x, x)^(-1/2), zero where k(x, x) is zero."""
+class Pair(Prepared):
+    """The same inputs prepared by two kernels."""
 
-    inputs: Any
-    inverse: np.ndarray
+    left: Any
+    right: Any
 
     def __len__(self) -> int:
-        return len(self.inputs)
+        return len(self.left)
 
-    def __getitem__(self, index: Any) -> WithDiagonal:
-        return WithDiagonal(self.inputs[index], self.inverse[index])
+    def __getitem__(self, index: Any) -> Pair:
+        return Pair(self.left[index], self.right[index])
 
     @property
     def dtype(self) -> np.dtype:
-        return self.inputs.dtype
+        return np.result_type(self.left.dtype, self.right.dtype)
 
 
-class Normalized(Wrapper):
-    """k(x, y) / sqrt(k(x, x) k(y, y)), so that every representer has norm one; zero where k(x, x) is zero."""
+class _Binary(Kernel):
+    """A node with two children, which prepare the inputs each in its own way."""
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, left: Kernel, right: Kernel):
+        self.left = require_kernel(left)
+        self.right = require_kernel(right)
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.left.definite and self.right.definite
+
+    @property
+    def rowwise(self) -> bool:  # type: ignore[override]
+        return self.left.rowwise and self.right.rowwise
+
+    def prepare(self, X: Any, like: Pair | None = None) -> Pair:
+        left, right = (None, None) if like is None else (like.left, like.right)
+        return Pair(self.left.prepare(X, like=left), self.right.prepare(X, like=right))
+
+    @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return self.left.on_vectors and self.right.on_vectors
+
+    @property
+    def precomputed(self) -> bool:  # type: ignore[override]
+        return self.left.precomputed or self.right.precomputed
+
+    def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        return type(self)(self.left.with_default_scales(X, weights), self.right.with_default_scales(X, weights))
+
+    def _fill_left(self, A: Pair, B: Pair, tile: np.ndarray) -> np.ndarray:
+        """The left values into the tile, and the right values in a new array."""
+        if A.left.dtype == tile.dtype:
+            self.left.fill(A.left, B.left, tile)
+        else:
+            tile[...] = new_tile(self.left, A.left, B.left)
+        return new_tile(self.right, A.right, B.right, tile.dtype)
+
+
+class Sum(_Binary):
+    """(k + l)(x, y) = k(x, y) + l(x, y), written ``k + l``."""
+
+    _precedence = 1
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.left._printed_inside(1)} + {self.right._printed_inside(2)}"
+
+    @property
+    def conditional_order(self) -> int | None:
+        orders = self.left.conditional_order, self.right.conditional_order
+        return None if orders[0] is None or orders[1] is None else max(orders[0], orders[1])
+
+    def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
+        tile += self._fill_left(A, B, tile)
+
+    def diagonal(self, A: Pair) -> np.ndarray:
+        return self.left.diagonal(A.left) + self.right.diagonal(A.right)
+
+    def vjp(self, A: Pair, B: Pair, W: np.ndarray) -> Gradients:
+        total = add_gradients({}, self.left.vjp(A.left, B.left, W.astype(A.left.dtype, copy=False)), "left__")
+        return add_gradients(total, self.right.vjp(A.right, B.right, W.astype(A.right.dtype, copy=False)), "right__")
+
+    def input_vjp(self, A: Pair, B: Pair, W: np.ndarray) -> np.ndarray:
+        return self.left.input_vjp(A.left, B.left, W) + self.right.input_vjp(A.right, B.right, W)
+
+
+class Product(_Binary):
+    """(k l)(x, y) = k(x, y) l(x, y), written ``k * l``; its Gram matrix is the Hadamard product."""
+
+    _precedence = 2
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.left._printed_inside(2)} * {self.right._printed_inside(3)}"
+
+    def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
+        tile *= self._fill_left(A, B, tile)
+
+    def diagonal(self, A: Pair) -> np.ndarray:
+        return self.left.diagonal(A.left) * self.right.diagonal(A.right)
+
+    def _pass_on(self, A: Pair, B: Pair, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """W times the other child's values, for the left and for the right child."""
+        for_left = new_tile(self.right, A.right, B.right, A.left.dtype)
+        for_right = new_tile(self.left, A.left, B.left, A.right.dtype)
+        for_left *= W
+        for_right *= W
+        return for_left, for_right
+
+    def vjp(self, A: Pair, B: Pair, W: np.ndarray) -> Gradients:
+        for_left, for_right = self._pass_on(A, B, W)
+        total = add_gradients({}, self.left.vjp(A.left, B.left, for_left), "left__")
+        return add_gradients(total, self.right.vjp(A.right, B.right, for_right), "right__")
+
+    def input_vjp(self, A: Pair, B: Pair, W: np.ndarray) -> np.ndarray:
+        for_left, for_right = self._pass_on(A, B, W)
+        return self.left.input_vjp(A.left, B.left, for_left) + self.right.input_vjp(A.right, B.right, for_right)
+
+
+class Wrapper:
+    """What nodes with one child share: its facts."""
+
+    kernel: Kernel
+
+    @property
+    def definite(self) -> bool:
+        return self.kernel.definite
+
+    @property
+    def rowwise(self) -> bool:
+        return self.kernel.rowwise
+
+    @property
+    def on_vectors(self) -> bool:
+        return self.kernel.on_vectors
+
+    @property
+    def precomputed(self) -> bool:
+        return self.kernel.precomputed
+
+    def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        return clone(self).set_params(kernel=self.kernel.with_default_scales(X, weights))
+
+
+class Unary(Wrapper, Kernel):  # type: ignore[override]
+    """g(k(x, y)) for a function g of one number. Subclasses give g and its derivative on a tile."""
+
+    def outer(self, values: np.ndarray) -> None:
+        """k <- g(k), in place."""
+        raise NotImplementedError
+
+    def outer_derivative(self, values: np.ndarray) -> None:
+        """k <- g'(k), in place."""
+        raise NotImplementedError
+
+    def outer_gradients(self, values: np.ndarray, W: np.ndarray) -> Gradients:
+        """sum_ij W_ij dg(k_ij) / dtheta for g's own hyper-parameters."""
+        return {}
+
+    def prepare(self, X: Any, like: Any = None) -> Any:
+        self.check()
+        return self.kernel.prepare(X, like=like)
+
+    def check(self) -> None:
+        """Raise if a parameter is out of its range."""
+
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        self.kernel.fill(A, B, tile)
+        self.outer(tile)
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        values = self.kernel.diagonal(A).copy()  # a child may hand out what it has stored
+        self.outer(values)
+        return values
+
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        values = new_tile(self.kernel, A, B)
+        total = dict(self.outer_gradients(values, W))
+        self.outer_derivative(values)
+        values *= W
+        return add_gradients(total, self.kernel.vjp(A, B, values), "kernel__")
+
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        values = new_tile(self.kernel, A, B)
+        self.outer_derivative(values)
+        values *= W
+        return self.kernel.input_vjp(A, B, values)
+
+
+class Scaled(Unary):
+    """factor k(x, y), written ``2.0 * k``."""
+
+    _precedence = 2
+
+    def __init__(self, kernel: Kernel, factor: float = 1.0):
         self.kernel = require_kernel(kernel)
+        self.factor = factor
 
-    def prepare(self, X: Any, like: WithDiagonal | None = None) -> WithDiagonal:
-        inputs = self.kernel.prepare(X, like=None if like is None else like.inputs)
-        diagonal = self.kernel.diagonal(inputs)
-        if np.any(diagonal < 0):
-            raise ValueError(
-                f"{self.kernel!r} has negative values k(x, x), so it cannot be normalised; "
-                "use a positive semidefinite kernel."
-            )
-        root = np.sqrt(diagonal)
-        return WithDiagonal(inputs, np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(inputs.dtype))
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.factor!r} * {self.kernel._printed_inside(3)}"
 
-    def fill(self, A: WithDiagonal, B: WithDiagonal, tile: np.ndarray) -> None:
-        self.kernel.fill(A.inputs, B.inputs, tile)
-        tile *= A.inverse[:, None]
-        tile *= B.inverse
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.kernel.definite and self.factor >= 0
 
-    def diagonal(self, A: WithDiagonal) -> np.ndarray:
-        return (A.inverse > 0).astype(A.dtype)
+    @property
+    def conditional_order(self) -> int | None:
+        return self.kernel.conditional_order if self.factor >= 0 else None
 
-    def pull(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> Gradients:
-        G = W * A.inverse[:, None] * B.inverse
-        WK = G * self.kernel._tile(A.inputs, B.inputs)
-        total = add_gradients({}, self.kernel.pull(A.inputs, B.inputs, G), "kernel__")
-        for side, weights in ((A, WK.sum(axis=1)), (B, WK.sum(axis=0))):
-            w = -0.5 * weights * side.inverse**2
-            for i in _tiles.split(len(side), 16):
-                add_gradients(total, self.kernel.pull(side.inputs[i], side.inputs[i], np.diag(w[i])), "kernel__")
-        return total
+    def check(self) -> None:
+        checks.real(self.factor, "factor")
 
-    def pull_input(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> np.ndarray:
-        G = W * A.inverse[:, None] * B.inverse
-        # d k(x, x) / dx is twice the derivative of the first argument, by symmetry
-        w = -np.einsum("ij,ij->i", G, self.kernel._tile(A.inputs, B.inputs)) * A.inverse**2
-        own = [self.kernel.pull_input(A.inputs[i], A.inputs[i], np.diag(w[i])) for i in _tiles.split(len(A), 16)]
-        return self.kernel.pull_input(A.inputs, B.inputs, G) + np.concatenate(own)
+    def outer(self, values: np.ndarray) -> None:
+        values *= self.factor
+
+    @property
+    def radial(self) -> Radial | None:  # type: ignore[override]
+        inner, factor = self.kernel.radial, self.factor
+        if inner is None or factor <= 0:
+            return None
+        log = None if inner.log is None else (lambda d, log=inner.log: log(d) + np.log(factor))
+        return Radial(inner.fill, lambda d: factor * inner.squared(d), log)
+
+    def outer_derivative(self, values: np.ndarray) -> None:
+        values[...] = self.factor
+
+    def outer_gradients(self, values: np.ndarray, W: np.ndarray) -> Gradients:
+        return {"factor": np.vdot(W, values)}
+
+
+class Power(Unary):
+    """k(x, y)^exponent for a whole exponent, written ``k ** 3``."""
+
+    _precedence = 3
+
+    def __init__(self, kernel: Kernel, exponent: int = 2):
+        self.kernel = require_kernel(kernel)
+        self.exponent = exponent
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.kernel._printed_inside(4)} ** {self.exponent!r}"
+
+    def check(self) -> None:
+        checks.integer(self.exponent, "exponent")
+
+    def outer(self, values: np.ndarray) -> None:
+        raise_to(values, self.exponent)
+
+    def outer_derivative(self, values: np.ndarray) -> None:
+        raise_to(values, self.exponent - 1)
+        values *= self.exponent
 
 
 @dataclass
-class Through(Vectors):
-    """Rows k(x, z) over all z in Z, with the inputs and the Z that they came from."""
+class Count(Prepared):
+    """Inputs of which only the number matters."""
 
-    inputs: Any = None
-    anchors: Any = None
-    per_row = (*Vectors.per_row, "inputs")
+    rows: np.ndarray
+    dtype: Any
+    n_columns: int | None
+    per_row: ClassVar[tuple[str, ...]] = ("rows",)
 
 
-class Pairwise(Wrapper):
-    """sum_z k(x, z) k(z, y) over the z in Z; with Z = X its Gram matrix is K^2.
+class Constant(Kernel):
+    """k(x, y) = value, on inputs of any type; ``k + 1.0`` is ``k + Constant(1.0)``."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        It need not be positive semidefinite.
-    Z : inputs of the kernel
-    """
+    def __init__(self, value: float = 1.0):
+        self.value = value
 
-    def __init__(self, kernel: Kernel, Z: Any):
-        self.kernel = require_kernel(kernel)
-        self.Z = Z
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.value >= 0
 
-    definite = True
+    def prepare(self, X: Any, like: Count | None = None) -> Count:
+        checks.real(self.value, "value")
+        shape: tuple = getattr(X, "shape", ())
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        return Count(np.empty(checks.number_of(X), bool), np.dtype(dtype), shape[1] if len(shape) == 2 else None)
 
-    def prepare(self, X: Any, like: Through | None = None) -> Through:
-        anchors = self.kernel.prepare(self.Z) if like is None else like.anchors
-        inputs = self.kernel.prepare(X, like=anchors)
-        return Through.of(self.kernel.block(inputs, anchors), inputs=inputs, anchors=anchors)
+    def fill(self, A: Count, B: Count, tile: np.ndarray) -> None:
+        tile[...] = self.value
 
-    def fill(self, A: Through, B: Through, tile: np.ndarray) -> None:
-        A.products(B, tile)
+    def diagonal(self, A: Count) -> np.ndarray:
+        return np.full(len(A), self.value, A.dtype)
 
-    def diagonal(self, A: Through) -> np.ndarray:
-        return A.squares
+    def vjp(self, A: Count, B: Count, W: np.ndarray) -> Gradients:
+        return {"value": W.sum()}
 
-    def pull(self, A: Through, B: Through, W: np.ndarray) -> Gradients:
-        total = add_gradients({}, self.kernel.pull(A.inputs, A.anchors, B.combine(W)), "kernel__")
-        return add_gradients(total, self.kernel.pull(B.inputs, B.anchors, A.combine(W.T)), "kernel__")
-
-    def pull_input(self, A: Through, B: Through, W: np.ndarray) -> np.ndarray:
-        return self.kernel.pull_input(A.inputs, A.anchors, B.combine(W))
+    def input_vjp(self, A: Count, B: Count, W: np.ndarray) -> np.ndarray:
+        if A.n_columns is None:
+            return super().input_vjp(A, B, W)
+        return np.zeros((len(A), A.n_columns), A.dtype)

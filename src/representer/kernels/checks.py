@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,8 +29,7 @@ def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
     """
     name = kernel if isinstance(kernel, str) else type(kernel).__name__
     number_of(X)
-    if np.ma.is_masked(X):
-        raise ValueError("X has masked entries; fill or remove them first.")
+    unmasked(X, "X")
     X = sparse.csr_array(X) if sparse.issparse(X) else _to_array(X, name)
     if X.dtype.kind not in "biuf":
         raise TypeError(_not_numbers(name, "strings" if X.dtype.kind in "US" else str(X.dtype)))
@@ -48,6 +48,12 @@ def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
     if sparse.issparse(like):
         return sparse.csr_array(X, dtype=like.dtype)
     return (X.toarray() if sparse.issparse(X) else X).astype(like.dtype, copy=False)
+
+
+def unmasked(X: Any, name: str) -> None:
+    """Raise if entries are masked: as an array, X would have what is behind the mask."""
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries; fill or remove them first.")
 
 
 def _to_array(X: Any, name: str) -> np.ndarray:
@@ -98,12 +104,50 @@ def finite(X: Any, name: str) -> None:
 
 
 def are_finite(values: np.ndarray) -> bool:
-    """Whether no entry is NaN or infinite. Of many their sum is looked at first, which needs no array of flags."""
+    """Whether no entry is NaN or infinite. Of many entries the sum is tested first, which needs no array of flags."""
     if values.size > 10_000:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(values.sum()):
                 return True
     return bool(np.isfinite(values).all())
+
+
+def no_overflow(values: np.ndarray, kernel: Any) -> None:
+    """Raise if values of a kernel on finite inputs, or numbers they are made of, are NaN or infinite in float64.
+
+    In float32 they may be: solvers that try it first then take float64.
+    """
+    if values.dtype == np.float64 and not are_finite(values):
+        raise ValueError(
+            f"Values of {kernel!r} overflow, because the inputs are too large; scale them, or use another kernel."
+        )
+
+
+def default_scale(typical: float, name: str = "length_scale") -> float:
+    """A scale that is chosen from X: its typical distance, and one where that is zero; raise where it overflows."""
+    if not np.isfinite(typical):
+        raise ValueError(
+            f"No {name} can be chosen from X, because squares of its entries overflow; "
+            f"divide X by a constant first, or give a {name}."
+        )
+    return float(typical) or 1.0
+
+
+def concatenate(X: Any, Y: Any) -> Any:
+    """The inputs X followed by the inputs Y, of the same type: arrays, sparse matrices, data frames or lists."""
+    if sparse.issparse(X) or sparse.issparse(Y):
+        return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Y)], format="csr")
+    if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
+        return np.concatenate([X, Y])
+    frames = hasattr(X, "columns"), hasattr(Y, "columns")
+    if frames[0] != frames[1]:
+        raise TypeError(f"The inputs are of types {type(X).__name__} and {type(Y).__name__}; convert one of them.")
+    if all(frames):
+        if missing := [str(name) for name in X.columns if name not in Y.columns]:
+            raise ValueError(f"Only the first data frame has the columns {', '.join(missing)}; pass the same to both.")
+        library = import_module(type(X).__module__.split(".")[0])  # pandas and polars both have a concat
+        return library.concat([X, Y[list(X.columns)]])
+    return [*X, *Y]
 
 
 def objects(X: Any, name: str) -> list:
@@ -115,9 +159,11 @@ def objects(X: Any, name: str) -> list:
 
 
 def items(X: Any) -> Any:
-    """Inputs for a user's function: an array where they are rows of numbers, a sparse matrix, or a list."""
+    """Inputs for a user's function: an array where they are rows of numbers, a CSR matrix, or a list."""
     number_of(X)
-    if isinstance(X, np.ndarray) or sparse.issparse(X):
+    if sparse.issparse(X):
+        return X.tocsr()  # other formats have no slices
+    if isinstance(X, np.ndarray):
         return X
     if hasattr(X, "columns"):
         return np.asarray(X)
@@ -135,11 +181,20 @@ def positive(value: Any, name: str) -> float:
     return float(value)
 
 
-def whole(value: Any, name: str, least: int = 1) -> int:
-    """A whole number, at least ``least``."""
+def integer(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """An integer, at least ``least`` and at most ``most``."""
     if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number, at least {least}.")
+        raise ValueError(f"{name} is {value!r}; it must be an integer, at least {least}.")
+    if most is not None and int(value) > most:
+        raise ValueError(f"{name} is {value!r}, which would take too long or too much memory; use at most {most:,}.")
     return int(value)
+
+
+def boolean(value: Any, name: str) -> bool:
+    """True or False; other values, such as "no", would be taken for True."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {value!r}; it must be True or False.")
+    return bool(value)
 
 
 def real(value: Any, name: str) -> float:

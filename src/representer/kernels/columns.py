@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, Wrapper, require_kernel
+from representer.kernels.algebra import Wrapper
+from representer.kernels.base import Gradients, Kernel, require_kernel
 from representer.kernels.prepared import Prepared
 
 
@@ -32,7 +33,7 @@ class Columns(Prepared):
         return self.inputs.dtype
 
 
-class On(Wrapper):
+class On(Wrapper, Kernel):  # type: ignore[override]
     """k applied to some columns of a data frame (pandas, polars, or anything indexed by name) or of an array.
 
     Parameters
@@ -59,9 +60,9 @@ class On(Wrapper):
 
     on_vectors = False
 
-    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+    def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         self._check(X)
-        return On(self.kernel.fitted_to(self._pick(X), weights), self.columns)
+        return On(self.kernel.with_default_scales(self._pick(X), weights), self.columns)
 
     def prepare(self, X: Any, like: Columns | None = None) -> Columns:
         numeric = self._check(X)
@@ -105,15 +106,15 @@ class On(Wrapper):
     def diagonal(self, A: Columns) -> np.ndarray:
         return self.kernel.diagonal(A.inputs)
 
-    def pull(self, A: Columns, B: Columns, W: np.ndarray) -> Gradients:
-        return {f"kernel__{name}": value for name, value in self.kernel.pull(A.inputs, B.inputs, W).items()}
+    def vjp(self, A: Columns, B: Columns, W: np.ndarray) -> Gradients:
+        return {f"kernel__{name}": value for name, value in self.kernel.vjp(A.inputs, B.inputs, W).items()}
 
-    def pull_input(self, A: Columns, B: Columns, W: np.ndarray) -> np.ndarray:
+    def input_vjp(self, A: Columns, B: Columns, W: np.ndarray) -> np.ndarray:
         if not A.numeric:
             raise TypeError("The inputs are a data frame, which has no gradient; pass its numeric columns as an array.")
         gradient = np.zeros((len(A), A.n_columns), A.dtype)
         for column, part in zip(
-            np.atleast_1d(self.columns), self.kernel.pull_input(A.inputs, B.inputs, W).T, strict=True
+            np.atleast_1d(self.columns), self.kernel.input_vjp(A.inputs, B.inputs, W).T, strict=True
         ):
             gradient[:, column] += part
         return gradient

@@ -15,43 +15,20 @@ from representer.kernels.base import Kernel, raise_to
 from representer.kernels.stationary import Stationary
 
 
-class Polyharmonic(Stationary):
-    r"""k(x, y) = +-r^power for odd powers and +-r^power log r for even ones, r = |x - y| / length_scale.
-
-    The sign makes it conditionally positive definite: -r, r^2 log r, r^3, -r^4 log r, -r^5, ... of the orders 1, 2, 2,
-    3, 3, ... With polynomials of degree m - 1, power = 2 m - n_columns gives the function of least bending energy, the
-    integral of all squared m-th derivatives, through some points: r^3 in one column is the natural cubic spline, r^2
-    log r in two columns the thin plate.
-
-    Parameters
-    ----------
-    power : int
-    length_scale : float, array of shape (n_columns,) or None
-        None stands for 1. One number for all columns changes interpolants by rounding only, as these functions have no
-        scale of their own; one per column weighs the columns.
-
-    Examples
-    --------
-    >>> from representer.kernels import Polyharmonic
-    >>> Polyharmonic(3)([[0.0], [2.0]])
-    array([[0., 8.],
-           [8., 0.]])
-    """
+class PowersOfDistance:
+    """What polyharmonic kernels share: +-r^power, times log r for even powers."""
 
     definite = False
-
-    def __init__(self, power: int = 3, length_scale: Any = None):
-        self.power = power
-        self.length_scale = length_scale
+    power: int
 
     @property
     def conditional_order(self) -> int:
         return self.power // 2 + 1
 
     def check(self) -> None:
-        checks.whole(self.power, "power")
+        checks.integer(self.power, "power")
 
-    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+    def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         return clone(self)
 
     @property
@@ -70,7 +47,7 @@ class Polyharmonic(Stationary):
             logarithm *= 0.5 * self._sign
             s *= logarithm
 
-    def slope(self, s: np.ndarray) -> None:
+    def dphi(self, s: np.ndarray) -> None:
         """The derivative of r^power by s is (power / 2) r^(power - 2), and of log r it is 1 / (2 s)."""
         zero = s == 0
         s[zero] = 1.0  # r and r^2 log r have no derivative there
@@ -94,12 +71,40 @@ class Polyharmonic(Stationary):
         return np.zeros(len(A), A.dtype)
 
 
+class Polyharmonic(PowersOfDistance, Stationary):
+    r"""k(x, y) = +-r^power for odd powers and +-r^power log r for even ones, r = |x - y| / length_scale.
+
+    The sign makes it conditionally positive definite: -r, r^2 log r, r^3, -r^4 log r, -r^5, ... of the orders 1, 2, 2,
+    3, 3, ... With polynomials of degree m - 1, power = 2 m - n_columns gives the function of least bending energy, the
+    integral of all squared m-th derivatives, through some points: r^3 in one column is the natural cubic spline, r^2
+    log r in two columns the thin plate.
+
+    Parameters
+    ----------
+    power : int
+    length_scale : float, array of shape (n_columns,) or None
+        None stands for 1. One number for all columns changes interpolants by rounding only, as these functions have no
+        scale of their own; one per column weighs the columns.
+
+    Examples
+    --------
+    >>> from representer.kernels import Polyharmonic
+    >>> Polyharmonic(3)([[0.0], [2.0]])
+    array([[0., 8.],
+           [8., 0.]])
+    """
+
+    def __init__(self, power: int = 3, length_scale: Any = None):
+        self.power = power
+        self.length_scale = length_scale
+
+
 def _log(s: np.ndarray) -> np.ndarray:
     """log s, and 0 at zero, where all powers of s that it meets are zero."""
     return np.log(s, out=np.zeros_like(s), where=s > 0)
 
 
-class ThinPlate(Polyharmonic):
+class ThinPlate(PowersOfDistance, Stationary):
     r"""k(x, y) = r^2 log r, r = |x - y| / length_scale: a thin plate of metal that is bent through points of the plane.
 
     It is ``Polyharmonic(2)``, conditionally positive definite of order 2.
@@ -137,7 +142,7 @@ class Multiquadric(Stationary):
         np.sqrt(s, out=s)
         s *= -1.0
 
-    def slope(self, s: np.ndarray) -> None:
+    def dphi(self, s: np.ndarray) -> None:
         s += 1.0
         np.sqrt(s, out=s)
         np.divide(-0.5, s, out=s)

@@ -5,43 +5,54 @@ A kernel gives phi and its derivative on a tile of s, in place.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients, raise_to
-from representer.kernels.prepared import SparseVectors, Vectors, directions, lay_out, scale_columns
+from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients, raise_to
+from representer.kernels.prepared import (
+    SparseVectors,
+    Vectors,
+    directions,
+    lay_out,
+    overrides_nothing,
+    scale_columns,
+)
+from representer.kernels.tiles import new_tile
 
 
-class DotProduct(OfOneNumber):
+class DotProduct(ScalarForm, Kernel):
     """The family: products, gradients and sparse inputs, written once."""
 
+    of_inner_product = True
     length_scale: Any = None
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         self.check()
         X = checks.vectors(X, self, None if like is None else like.values)
-        return lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
+        A = lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
+        checks.no_overflow(A.squared_norms, self)
+        checks.no_overflow(self.diagonal(A), self)  # which bounds values between different inputs
+        return replace(A, plain=overrides_nothing(self, DotProduct)) if isinstance(A, Vectors) else A
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.products(B, tile)
         self.phi(tile)
 
-    def between(self, A: Any, B: Any) -> tuple[Any, Any]:
-        return self._without_zeros(DotProduct, A, B)
-
     def diagonal(self, A: Any) -> np.ndarray:
-        s = A.squares.copy()
-        self.phi(s)
+        s = A.squared_norms.copy()
+        with np.errstate(over="ignore"):
+            self.phi(s)
         return s
 
-    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         s = np.empty((len(A), len(B)), A.dtype)
         A.products(B, s)
         gradients = self.shape_gradients(s, W)
         G = s.copy()
-        self.slope(G)
+        self.dphi(G)
         G *= W
         if "length_scale" in vars(self):  # the class default None is not a hyper-parameter
             scale = checks.length_scale(self.length_scale, A.values.shape[1])
@@ -49,10 +60,10 @@ class DotProduct(OfOneNumber):
             add_gradients(gradients, {"length_scale": -2.0 * total / scale})
         return gradients
 
-    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         G = np.empty((len(A), len(B)), A.dtype)
         A.products(B, G)
-        self.slope(G)
+        self.dphi(G)
         G *= W
         return B.combine(G) / checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
 
@@ -66,21 +77,17 @@ class Linear(DotProduct):
         None stands for 1.
     """
 
-    of_distance = True
-
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
-    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
-        A.squared_distances(B, tile)
-
-    def squares_from(self, distances: np.ndarray) -> np.ndarray:
-        return distances
+    @property
+    def radial(self) -> Radial:  # type: ignore[override]
+        return Radial(lambda A, B, tile: A.squared_distances(B, tile), lambda s: s)
 
     def phi(self, s: np.ndarray) -> None:
         """Leave s as it is."""
 
-    def slope(self, s: np.ndarray) -> None:
+    def dphi(self, s: np.ndarray) -> None:
         s[...] = 1.0
 
 
@@ -106,21 +113,21 @@ class Polynomial(DotProduct):
         return self.offset >= 0
 
     def check(self) -> None:
-        checks.whole(self.degree, "degree")
+        checks.integer(self.degree, "degree")
         checks.real(self.offset, "offset")
 
     def phi(self, s: np.ndarray) -> None:
         s += self.offset
         raise_to(s, self.degree)
 
-    def slope(self, s: np.ndarray) -> None:
+    def dphi(self, s: np.ndarray) -> None:
         s += self.offset
         raise_to(s, self.degree - 1)
         s *= self.degree
 
     def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
         values = s.copy()
-        self.slope(values)
+        self.dphi(values)
         return {"offset": np.vdot(W, values)}
 
 
@@ -150,18 +157,18 @@ class Sigmoid(DotProduct):
         s += self.offset
         np.tanh(s, out=s)
 
-    def slope(self, s: np.ndarray) -> None:
-        self._outer_slope(s)
+    def dphi(self, s: np.ndarray) -> None:
+        self._outer_derivative(s)
         s *= self.scale
 
-    def _outer_slope(self, s: np.ndarray) -> None:
+    def _outer_derivative(self, s: np.ndarray) -> None:
         self.phi(s)
         s *= -s
         s += 1.0
 
     def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
         weights = s.copy()
-        self._outer_slope(weights)
+        self._outer_derivative(weights)
         weights *= W
         return {"scale": np.vdot(weights, s), "offset": weights.sum()}
 
@@ -178,12 +185,12 @@ class Cosine(Kernel):
     def diagonal(self, A: Any) -> np.ndarray:
         return (A.norms > 0).astype(A.dtype)
 
-    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         return {}
 
-    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         inverse = np.divide(1.0, A.norms, out=np.zeros_like(A.norms), where=A.norms > 0)
-        along = np.einsum("ij,ij->i", W, self._tile(A, B))
+        along = np.einsum("ij,ij->i", W, new_tile(self, A, B))
         return (B.combine(W) - A.weigh(along)) * inverse[:, None]
 
 
@@ -209,7 +216,9 @@ class ArcCosine(Kernel):
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         if self.order not in (0, 1, 2):
             raise ValueError(f"order is {self.order!r}; ArcCosine has the orders 0, 1 and 2.")
-        return directions(checks.vectors(X, self, None if like is None else like.values))
+        A = directions(checks.vectors(X, self, None if like is None else like.values))
+        checks.no_overflow(self.diagonal(A), self)
+        return A
 
     def _angles(self, A: Any, B: Any, tile: np.ndarray) -> None:
         """tile <- theta from the chord |u - v| = 2 sin(theta / 2).
@@ -239,15 +248,17 @@ class ArcCosine(Kernel):
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         self._angles(A, B, tile)
-        tile[...] = self._values(tile, np.multiply.outer(A.norms, B.norms), self.order)
+        size = np.multiply.outer(A.norms, B.norms) if self.order else np.ones(1)  # it may overflow where it is not used
+        tile[...] = self._values(tile, size, self.order)
 
     def diagonal(self, A: Any) -> np.ndarray:
-        return self._values(np.where(A.norms > 0, 0.0, np.pi / 2), A.norms**2, self.order).astype(A.dtype)
+        with np.errstate(over="ignore"):
+            return self._values(np.where(A.norms > 0, 0.0, np.pi / 2), A.norms**2, self.order).astype(A.dtype)
 
-    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         return {}
 
-    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         theta = np.empty((len(A), len(B)), A.dtype)
         self._angles(A, B, theta)
         size = np.multiply.outer(A.norms, B.norms)

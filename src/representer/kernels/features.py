@@ -16,6 +16,9 @@ from representer.kernels.parameters import Parameters
 from representer.kernels.precomputed import central_differences
 from representer.kernels.prepared import Prepared, lay_out
 
+MOST_FEATURES = 2**28
+"""Numbers in an array of features up to which the maps of this file make it: 2 GB."""
+
 
 @dataclass
 class Mapped(Prepared):
@@ -69,22 +72,24 @@ class FeatureMap(Kernel):
                 "return one row of features for each input."
             )
         features = checks.vectors(features, self, None if like is None else like.features.values)
-        return Mapped(lay_out(features), items)
+        mapped = Mapped(lay_out(features), items)
+        checks.no_overflow(self.diagonal(mapped), self)
+        return mapped
 
     def fill(self, A: Mapped, B: Mapped, tile: np.ndarray) -> None:
         A.features.products(B.features, tile)
 
     def diagonal(self, A: Mapped) -> np.ndarray:
-        return A.features.squares
+        return A.features.squared_norms
 
-    def pull(self, A: Mapped, B: Mapped, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Mapped, B: Mapped, W: np.ndarray) -> Gradients:
         return {}
 
-    def pull_input(self, A: Mapped, B: Mapped, W: np.ndarray) -> np.ndarray:
+    def input_vjp(self, A: Mapped, B: Mapped, W: np.ndarray) -> np.ndarray:
         """By central differences of the features: about ten digits where they vary on the scale of the data."""
         X = A.items
         if not (isinstance(X, np.ndarray) and X.ndim == 2 and isinstance(B.items, np.ndarray)):
-            return super().pull_input(A, B, W)
+            return super().input_vjp(A, B, W)
         weights = B.features.combine(W)
 
         def along(Z: np.ndarray) -> np.ndarray:
@@ -95,10 +100,20 @@ class FeatureMap(Kernel):
         return central_differences(along, X.astype(np.float64), B.items).astype(A.dtype)
 
 
+def _announce(X: np.ndarray, per_row: int, remedy: str) -> None:
+    """Raise before an array of features is made that would hardly fit the memory."""
+    if len(X) * per_row > MOST_FEATURES:
+        raise ValueError(
+            f"There would be {per_row:,} features for each of {len(X):,} inputs, {8e-9 * len(X) * per_row:.3g} GB, "
+            f"above the limit of {8e-9 * MOST_FEATURES:.2g} GB; {remedy}."
+        )
+
+
 class Quadratic(Parameters):
     """phi(x) = (x_f, x_f^2, sqrt(2) x_f x_g for f < g), whose kernel is <x, y> + <x, y>^2."""
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
+        _announce(X, X.shape[1] * (X.shape[1] + 3) // 2, "use Linear() + Linear() ** 2, the same kernel")
         f, g = np.triu_indices(X.shape[1], 1)
         return np.concatenate([X, X * X, np.sqrt(2.0) * X[:, f] * X[:, g]], axis=1)
 
@@ -111,7 +126,9 @@ class Fourier(Parameters):
         self.period = period
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        angles = 2.0 * np.pi * np.asarray(X)[:, :, None] * np.arange(1, self.order + 1) / self.period
+        order = checks.integer(self.order, "order", least=0)
+        _announce(X, np.shape(X)[1] * (2 * order + 1), "use a smaller order")
+        angles = 2.0 * np.pi * np.asarray(X)[:, :, None] * np.arange(1, order + 1) / self.period
         waves = np.concatenate([np.ones_like(angles[:, :, :1]), np.cos(angles), np.sin(angles)], axis=2)
         return waves.reshape(len(X), -1)
 
@@ -141,9 +158,11 @@ class Haar(Parameters):
         self.levels = levels
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
+        levels = checks.integer(self.levels, "levels", least=0, most=52)  # float64 has no more binary digits
+        _announce(X, np.shape(X)[1] * 2**levels, "use fewer levels")
         x = np.asarray(X)[:, :, None]
         parts = [((x >= 0) & (x < 1)).astype(x.dtype)]
-        for level in range(self.levels):
+        for level in range(levels):
             t = 2.0**level * x - np.arange(2**level)
             parts.append(
                 2.0 ** (level / 2) * (((t >= 0) & (t < 0.5)).astype(x.dtype) - ((t >= 0.5) & (t < 1)).astype(x.dtype))

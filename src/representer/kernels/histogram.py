@@ -12,6 +12,7 @@ from representer._loops import coordinates, radial
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_columns
+from representer.kernels.tiles import new_tile
 
 
 def _histograms(X: Any, kernel: Kernel, like: Any) -> Any:
@@ -35,10 +36,10 @@ class HistogramIntersection(Kernel):
     def diagonal(self, A: Any) -> np.ndarray:
         return np.asarray(A.values.sum(axis=1)).ravel()
 
-    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         return {}
 
-    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         """1 where x_f is the smaller, 1/2 where the two are equal."""
         A, B = A.dense(), B.dense()
         smaller = (np.heaviside(np.subtract.outer(a, b).T, 0.5).T for a, b in zip(-A.columns, -B.columns, strict=True))
@@ -61,7 +62,7 @@ class Chi2(Kernel):
         X = _histograms(X, self, like)
         return lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
 
-    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+    def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         if self.length_scale is not None:
             return clone(self)
         A: Any = self.prepare(X)
@@ -70,7 +71,7 @@ class Chi2(Kernel):
         distances = np.empty((len(A), 1), A.dtype)
         A.chi_squares(lay_out(sparse.csr_array(mean) if sparse.issparse(A.values) else mean), distances)
         typical = float(np.average(distances.ravel(), weights=weights))
-        return clone(self).set_params(length_scale=typical or 1.0)
+        return clone(self).set_params(length_scale=checks.default_scale(typical))
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.chi_squares(B, tile)
@@ -79,8 +80,8 @@ class Chi2(Kernel):
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
 
-    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
-        G = W * self._tile(A, B)
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        G = W * new_tile(self, A, B)
         A, B = A.dense(), B.dense()
         scale = checks.length_scale(self.length_scale, A.values.shape[1])
         term = np.empty_like(G)
@@ -91,8 +92,8 @@ class Chi2(Kernel):
         by_scale /= scale
         return {"length_scale": by_scale if scale.ndim else by_scale.sum()}
 
-    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
-        G = W * self._tile(A, B)
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        G = W * new_tile(self, A, B)
         A, B = A.dense(), B.dense()
         scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
         slopes = []

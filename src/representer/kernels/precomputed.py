@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
-from representer import _tiles
+from representer import _parallel
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.prepared import Prepared
+from representer.kernels.tiles import new_tile
 
 
 @dataclass
@@ -42,7 +44,8 @@ class Precomputed(Kernel):
     array([0.25])
     """
 
-    sliced = False
+    rowwise = False
+    precomputed = True
 
     def prepare(self, X: Any, like: GramRows | None = None) -> GramRows:
         K = checks.vectors(X, self)
@@ -64,7 +67,7 @@ class Precomputed(Kernel):
 
     def _check_symmetry(self, K: np.ndarray) -> None:
         tolerance = np.sqrt(np.finfo(K.dtype).eps) * max(abs(K.max()), abs(K.min()))
-        for i in _tiles.split(len(K), 1024):
+        for i in _parallel.split(len(K), 1024):
             worst = np.abs(K[i] - K[:, i].T).max()
             if worst > tolerance:
                 raise ValueError(
@@ -88,7 +91,7 @@ class Precomputed(Kernel):
             )
         return A.values
 
-    def pull(self, A: GramRows, B: GramRows, W: np.ndarray) -> Gradients:
+    def vjp(self, A: GramRows, B: GramRows, W: np.ndarray) -> Gradients:
         return {}
 
 
@@ -104,7 +107,7 @@ class Objects(Prepared):
         return np.dtype(np.float32 if getattr(self.items, "dtype", None) == np.float32 else np.float64)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return self.items.shape[0] if sparse.issparse(self.items) else len(self.items)
 
     def __getitem__(self, index: Any) -> Objects:
         if isinstance(self.items, list) and not isinstance(index, slice):
@@ -119,7 +122,8 @@ class Callable(Kernel):
     ----------
     function : callable
         With ``pairs=False`` it takes two slices X and Y of the inputs and returns the block of all k(x_i, y_j); with
-        ``pairs=True`` it takes two inputs and returns one number, which is slow.
+        ``pairs=True`` it takes two inputs and returns one number, which is slow. Slices of a sparse matrix are CSR, and
+        so may be the block.
     pairs : bool
 
     Examples
@@ -138,6 +142,7 @@ class Callable(Kernel):
         self.pairs = pairs
 
     def prepare(self, X: Any, like: Objects | None = None) -> Objects:
+        checks.boolean(self.pairs, "pairs")
         X = checks.items(X)
         if getattr(X, "dtype", None) in (np.float32, np.float64):
             checks.finite(X, "X")
@@ -147,7 +152,8 @@ class Callable(Kernel):
         if self.pairs:
             tile[...] = [[self.function(x, y) for y in B.items] for x in A.items]
             return
-        block = np.asarray(self.function(A.items, B.items))
+        block = self.function(A.items, B.items)
+        block = block.toarray() if sparse.issparse(block) else np.asarray(block)
         if block.shape != tile.shape:
             raise ValueError(
                 f"The function returned shape {block.shape} for {len(A)} and {len(B)} inputs; "
@@ -155,17 +161,17 @@ class Callable(Kernel):
             )
         tile[...] = block
 
-    def pull(self, A: Objects, B: Objects, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Objects, B: Objects, W: np.ndarray) -> Gradients:
         return {}
 
-    def pull_input(self, A: Objects, B: Objects, W: np.ndarray) -> np.ndarray:
+    def input_vjp(self, A: Objects, B: Objects, W: np.ndarray) -> np.ndarray:
         """By central differences: about ten digits where the function varies on the scale of the data."""
         X = A.items
         if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf"):
-            return super().pull_input(A, B, W)
+            return super().input_vjp(A, B, W)
 
         def along(Z: np.ndarray) -> np.ndarray:
-            return np.einsum("ij,ij->i", W, self._tile(Objects(Z), B))
+            return np.einsum("ij,ij->i", W, new_tile(self, Objects(Z), B))
 
         return central_differences(along, X.astype(np.float64), B.items).astype(A.dtype)
 

@@ -12,18 +12,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from representer._loops import coordinates, distances, products
+from representer import _parallel
+from representer._loops import coordinates, products, squared_distances
 from representer._loops import sparse as sparse_loops
-from representer._loops.registers import ROWS
+from representer._loops.simd.registers import ROWS
 
 FEW_COLUMNS = 8
 """Up to here distances from differences are as fast as from a matrix product (0.6 ns a pair at 8), and exact."""
 SOME_COLUMNS = 32
 """Up to here distances within some hundred points, each pair once, are faster than all of them by a matrix product."""
 MANY_COLUMNS, MANY_ROWS = 64, 128
-"""From here on, on both sides, products take most of the time, so that it is looked for columns they do not need."""
+"""Sizes of both sides from which dropping columns of zeros pays."""
 FEWER = 1 / 8
-"""Such columns, as a part of all, from which it pays to copy the others."""
+"""Columns of zeros, as a part of all, from which copying the others pays."""
 
 
 class Prepared:
@@ -58,16 +59,18 @@ class Vectors(Prepared):
 
     Where the rows are directions (of length one), ``norms`` are the lengths that they had. Where a ``shift`` was
     subtracted, ``raw`` are the rows before that and before scaling, and ``inverse`` is one over the squared length
-    scale of each column: differences of raw rows are exact, those of shifted and scaled rows are not.
+    scale of each column: differences of raw rows are exact, those of shifted and scaled rows are not. ``plain`` says
+    that the kernel reads them through inner products and squared distances only.
     """
 
     values: np.ndarray
-    squares: np.ndarray
+    squared_norms: np.ndarray
     norms: np.ndarray | None = None
     raw: np.ndarray | None = None
     shift: np.ndarray | None = None
     inverse: np.ndarray | None = None
-    per_row: ClassVar[tuple[str, ...]] = ("values", "squares", "norms", "raw")
+    plain: bool = False
+    per_row: ClassVar[tuple[str, ...]] = ("values", "squared_norms", "norms", "raw")
 
     @classmethod
     def of(cls, values: np.ndarray, **more: Any) -> Self:
@@ -78,6 +81,11 @@ class Vectors(Prepared):
     @property
     def dtype(self) -> np.dtype:
         return self.values.dtype
+
+    @property
+    def each_pair_once(self) -> bool:
+        """Whether distances within these rows are found faster for each pair once than by a matrix product."""
+        return self.plain and self.shift is not None and len(self) > 1 and self.values.shape[1] <= SOME_COLUMNS
 
     @cached_property
     def columns(self) -> np.ndarray:
@@ -99,7 +107,7 @@ class Vectors(Prepared):
     def used(self) -> np.ndarray:
         """Whether each column has a number that is not 0; slices know it of all rows if those have been asked."""
         used = np.empty(self.values.shape[1], bool)
-        distances.used_columns(self.values, used)
+        squared_distances.used_columns(self.values, used)
         return used
 
     def meeting(self, other: Vectors) -> tuple[Vectors, Vectors]:
@@ -130,18 +138,20 @@ class Vectors(Prepared):
         """tile_ij <- |x_i - y_j|^2."""
         rows, weights = self._differences()
         if rows.shape[1] <= FEW_COLUMNS:
-            distances.from_differences(rows, other.raw_columns, weights, tile)
+            squared_distances.from_differences(rows, other.raw_columns, weights, tile)
         else:
             others, _ = other._differences()
-            distances.from_products(self.values, other.values, self.squares, other.squares, rows, others, weights, tile)
+            squared_distances.from_products(
+                self.values, other.values, self.squared_norms, other.squared_norms, rows, others, weights, tile
+            )
 
     def distances_within(self, packed: np.ndarray) -> None:
         """packed <- |x_i - x_j|^2 for j < i, those of x_1, then those of x_2, and so on."""
         rows, weights = self._differences()
         if rows.shape[1] <= FEW_COLUMNS or len(self) < ROWS:
-            distances.differences_within(rows, self.raw_columns, weights, packed)
+            squared_distances.differences_within(rows, self.raw_columns, weights, packed)
         else:
-            distances.products_within(self.values, self.squares, rows, weights, packed)
+            squared_distances.products_within(self.values, self.squared_norms, rows, weights, packed)
 
     def absolute_differences(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|_1."""
@@ -162,12 +172,11 @@ class Vectors(Prepared):
 
     def negated(self) -> Vectors:
         """These rows with the opposite sign."""
-        return Vectors(-self.values, self.squares)
+        return Vectors(-self.values, self.squared_norms)
 
     def variances(self, weights: np.ndarray | None) -> np.ndarray:
         """The variance of each column."""
-        centred = self.values - np.average(self.values, axis=0, weights=weights)
-        return np.average(centred**2, axis=0, weights=weights)
+        return standard_deviations(self.values, weights) ** 2
 
     def combine(self, W: np.ndarray) -> np.ndarray:
         """sum_j W_ij x_j, a row for each row of W."""
@@ -191,10 +200,10 @@ class SparseVectors(Prepared):
     """The same for rows of a CSR matrix, which is never made dense; its columns may have names, the ``vocabulary``."""
 
     values: Any
-    squares: np.ndarray
+    squared_norms: np.ndarray
     norms: np.ndarray | None = None
     vocabulary: Any = None
-    per_row: ClassVar[tuple[str, ...]] = ("values", "squares", "norms")
+    per_row: ClassVar[tuple[str, ...]] = ("values", "squared_norms", "norms")
 
     @classmethod
     def of(cls, values: Any, **more: Any) -> Self:
@@ -214,7 +223,10 @@ class SparseVectors(Prepared):
         return self.values.data, self.values.indices, self.values.indptr
 
     def _walk(self, loop: Any, other: SparseVectors, tile: np.ndarray) -> None:
-        loop(*self._arrays, *other._arrays, np.zeros(self.values.shape[1], tile.dtype), tile)
+        width = self.values.shape[1]
+        if other.values.shape[1] != width:  # the loop would read beyond its memory
+            raise ValueError("Two sets of sparse inputs have other columns; prepare one of them like= the other.")
+        loop(*self._arrays, *other._arrays, np.zeros(width, tile.dtype), tile)
 
     def products(self, other: SparseVectors, tile: np.ndarray) -> None:
         self._walk(sparse_loops.products, other, tile)
@@ -233,16 +245,14 @@ class SparseVectors(Prepared):
         return Vectors.of(self.values.toarray())
 
     def negated(self) -> SparseVectors:
-        return SparseVectors(-self.values, self.squares)
+        return SparseVectors(-self.values, self.squared_norms)
 
     def squared_distances(self, other: SparseVectors, tile: np.ndarray) -> None:
         self.products(other, tile)
-        sparse_loops.squared_distances(*self._arrays, *other._arrays, self.squares, other.squares, tile)
+        sparse_loops.squared_distances(*self._arrays, *other._arrays, self.squared_norms, other.squared_norms, tile)
 
     def variances(self, weights: np.ndarray | None) -> np.ndarray:
-        share = np.ones(len(self)) if weights is None else weights
-        share = share / share.sum()
-        return np.maximum(share @ self.values.multiply(self.values) - (share @ self.values) ** 2, 0.0)
+        return standard_deviations(self.values, weights) ** 2
 
     def combine(self, W: np.ndarray) -> np.ndarray:
         return W @ self.values
@@ -257,22 +267,9 @@ class SparseVectors(Prepared):
         return np.asarray(self.values.multiply(other.combine(W)).sum(axis=0)).ravel()
 
 
-class Later(Prepared):
-    """Rows of an array that a kernel prepares when they are asked for: less memory where few are, or each one once.
-
-    What all rows share, such as a mean that is taken off, comes from some of them.
-    """
-
-    def __init__(self, kernel: Any, X: np.ndarray, dtype: Any):
-        self.kernel, self.X, self.dtype = kernel, X, dtype
-        self.like = kernel.prepare(X[:: 1 + len(X) // 128].astype(dtype))
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def __getitem__(self, index: Any) -> Any:
-        rows = self.X[index].astype(self.dtype, copy=False)
-        return self.kernel.prepare(rows, like=self.like) if len(rows) else self.like[:0]
+def overrides_nothing(kernel: Any, family: type) -> bool:
+    """Whether a kernel reads its prepared inputs only as its family does."""
+    return type(kernel).fill is family.fill and type(kernel).diagonal is family.diagonal  # type: ignore[attr-defined]
 
 
 def lay_out(values: Any, **more: Any) -> Vectors | SparseVectors:
@@ -287,10 +284,47 @@ def scale_columns(X: Any, scale: np.ndarray) -> Any:
     return X / scale.astype(X.dtype)
 
 
+def standard_deviations(X: Any, weights: np.ndarray | None = None) -> np.ndarray:
+    """sqrt(sum_i w_i (x_if - mean_f)^2 / sum_i w_i) for each column f, in float64, of an array or a CSR matrix."""
+    share = np.ones(X.shape[0]) if weights is None else np.asarray(weights, np.float64)
+    share = share / share.sum()
+    entries = X.data if sparse.issparse(X) else X
+    largest = max(entries.max(initial=0.0), -entries.min(initial=0.0))
+    unit = 2.0 ** np.clip(np.frexp(np.float64(largest))[1], -1000, 1000)  # so that squares stay in range
+    if sparse.issparse(X):
+        return unit * np.sqrt(_sparse_variances(X, share, unit))
+    parts = _parallel.split(len(X), 4096)  # so that no copy of all rows is made
+    origin = X[0] / unit  # distances from which a constant column has none, not even by rounding
+    mean = np.sum([share[i] @ (X[i] / unit - origin) for i in parts], axis=0)
+    return unit * np.sqrt(np.sum([share[i] @ (X[i] / unit - origin - mean) ** 2 for i in parts], axis=0))
+
+
+def _sparse_variances(X: Any, share: np.ndarray, unit: float) -> np.ndarray:
+    """Variances of the columns of X / unit; entries that are not stored are as far from the mean as zero is."""
+    X = sparse.csr_array(X, dtype=np.float64, copy=True)
+    X.sum_duplicates()
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    origin = np.zeros(X.shape[1])
+    origin[X.indices] = X.data / unit  # one entry of each column, from which a constant column has no distance
+    origin[~full] = 0.0
+    X.data = X.data / unit - origin[X.indices]
+    weight, mean = np.repeat(share, np.diff(X.indptr)), share @ X
+    stored, squares = (
+        np.bincount(X.indices, terms, X.shape[1]) for terms in (weight, weight * (X.data - mean[X.indices]) ** 2)
+    )
+    return squares + np.where(full, 0.0, np.maximum(1.0 - stored, 0.0)) * mean**2
+
+
 def directions(X: Any) -> Vectors | SparseVectors:
     """The rows divided by their lengths, which are kept as ``norms``; a row of zeros stays one."""
-    wide = X.astype(np.float64)  # squares of large float32 numbers would overflow
-    norms = np.sqrt(np.asarray((wide * wide).sum(axis=1)).ravel())
-    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)[:, None]
+    wide = X.astype(np.float64)
+    largest = abs(wide).max(axis=1)
+    exponents = np.frexp(largest.toarray().ravel() if sparse.issparse(X) else largest)[1]
+    # a power of two for each row, which rounds nothing, keeps squares from overflowing and from vanishing
+    units = 2.0 ** np.clip(exponents, -1000, 1000)[:, None]
+    wide = wide.multiply(1.0 / units).tocsr() if sparse.issparse(X) else wide / units
+    norms = np.sqrt(np.asarray((wide * wide).sum(axis=1)).reshape(-1, 1))
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     scaled = sparse.csr_array(wide.multiply(inverse), dtype=X.dtype) if sparse.issparse(X) else wide * inverse
-    return lay_out(scaled.astype(X.dtype), norms=norms.astype(X.dtype))
+    with np.errstate(over="ignore"):
+        return lay_out(scaled.astype(X.dtype), norms=(norms * units).ravel().astype(X.dtype))

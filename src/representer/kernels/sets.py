@@ -15,7 +15,7 @@ from representer.kernels.prepared import SparseVectors
 class SetKernel(Kernel):
     """The family: k(A, B) from the sizes |A|, |B| and |A & B|. Subclasses turn a tile of |A & B| into values."""
 
-    sliced = False
+    rowwise = False
     on_vectors = False
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
@@ -35,7 +35,9 @@ class SetKernel(Kernel):
         columns = np.concatenate([np.sort(x) for x in known]).astype(np.int64)
         members = sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(len(sets), max(len(vocabulary), 1)))
         # sizes count items that the other side has never seen, too
-        return SparseVectors(members, sizes, vocabulary=vocabulary)
+        inputs = SparseVectors(members, sizes, vocabulary=vocabulary)
+        checks.no_overflow(self.diagonal(inputs), self)
+        return inputs
 
     def _to_set(self, x: Any) -> frozenset:
         if isinstance(x, str | bytes) or not np.iterable(x):
@@ -47,14 +49,14 @@ class SetKernel(Kernel):
 
     def fill(self, A: SparseVectors, B: SparseVectors, tile: np.ndarray) -> None:
         A.products(B, tile)
-        self.values(tile, A.squares[:, None], B.squares)
+        self.values(tile, A.squared_norms[:, None], B.squared_norms)
 
     def diagonal(self, A: SparseVectors) -> np.ndarray:
-        common = A.squares.copy()
-        self.values(common, A.squares, A.squares)
+        common = A.squared_norms.copy()
+        self.values(common, A.squared_norms, A.squared_norms)
         return common
 
-    def pull(self, A: SparseVectors, B: SparseVectors, W: np.ndarray) -> Gradients:
+    def vjp(self, A: SparseVectors, B: SparseVectors, W: np.ndarray) -> Gradients:
         return {}
 
 
@@ -77,7 +79,8 @@ class Subset(SetKernel):
     """
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
-        np.exp2(common, out=common)
+        with np.errstate(over="ignore"):
+            np.exp2(common, out=common)
 
 
 class Jaccard(SetKernel):

@@ -29,34 +29,37 @@ class Brownian(Kernel):
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         if not 0 < checks.real(self.hurst, "hurst") < 1:
             raise ValueError(f"hurst is {self.hurst!r}; it must lie between 0 and 1.")
-        return lay_out(checks.vectors(X, self, None if like is None else like.values))
+        A = lay_out(checks.vectors(X, self, None if like is None else like.values))
+        with np.errstate(over="ignore"):
+            checks.no_overflow(4.0 * A.squared_norms, self)  # which bounds squared distances
+        return A
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.squared_distances(B, tile)
         np.power(tile, self.hurst, out=tile)
         tile *= -1.0
-        tile += (A.squares**self.hurst)[:, None]
-        tile += B.squares**self.hurst
+        tile += (A.squared_norms**self.hurst)[:, None]
+        tile += B.squared_norms**self.hurst
         tile *= 0.5
 
     def diagonal(self, A: Any) -> np.ndarray:
-        return A.squares**self.hurst
+        return A.squared_norms**self.hurst
 
-    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         s = np.empty((len(A), len(B)), A.dtype)
         A.squared_distances(B, s)
-        rows, columns = self._by_hurst(A.squares), self._by_hurst(B.squares)
+        rows, columns = self._by_hurst(A.squared_norms), self._by_hurst(B.squared_norms)
         return {"hurst": 0.5 * (W.sum(axis=1) @ rows + W.sum(axis=0) @ columns - np.vdot(W, self._by_hurst(s)))}
 
     def _by_hurst(self, s: np.ndarray) -> np.ndarray:
         """d s^hurst / d hurst = s^hurst log s, 0 at zero."""
         return s**self.hurst * np.log(s, out=np.zeros_like(s), where=s > 0)
 
-    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         s = np.empty((len(A), len(B)), A.dtype)
         A.squared_distances(B, s)
         G = W * self._power(s)
-        return self.hurst * (A.weigh(W.sum(axis=1) * self._power(A.squares) - G.sum(axis=1)) + B.combine(G))
+        return self.hurst * (A.weigh(W.sum(axis=1) * self._power(A.squared_norms) - G.sum(axis=1)) + B.combine(G))
 
     def _power(self, s: np.ndarray) -> np.ndarray:
         """s^(hurst - 1), 0 at zero."""

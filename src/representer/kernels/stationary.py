@@ -1,91 +1,86 @@
 """Stationary kernels: k(x, y) = phi(s), s = sum_f (x_f - y_f)^2 / length_scale_f^2.
 
-A kernel gives phi and its derivative on a tile of s, in place; a new one is about ten lines. Laplacian and Periodic use
-other distances.
+A kernel gives phi and its derivative on a tile of s, in place; a new one is about ten lines. Laplacian uses another
+distance.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import replace
+from math import hypot
+from typing import Any
 
 import numpy as np
 from scipy import sparse, special
 from sklearn.base import clone
 
-from representer._loops import distances, radial, symmetric
+from representer._loops import radial, squared_distances, symmetric
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, OfOneNumber, add_gradients
-from representer.kernels.prepared import SOME_COLUMNS, SparseVectors, Vectors, lay_out, scale_columns
+from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients
+from representer.kernels.prepared import (
+    FEW_COLUMNS,
+    SparseVectors,
+    Vectors,
+    lay_out,
+    overrides_nothing,
+    scale_columns,
+    standard_deviations,
+)
+from representer.kernels.tiles import new_tile
 
-ONE_TILE = 2**22
-"""Bytes of a matrix up to which one thread has computed it when two have shared out the tiles and done theirs."""
 
-
-class Stationary(OfOneNumber):
+class Stationary(ScalarForm, Kernel):
     """The family: distances, gradients and sparse inputs, written once. phi(0) must be 1.
 
-    A kernel whose phi falls everywhere says so by ``of_distance = True``.
+    A kernel whose phi falls everywhere says so by ``decreasing = True``.
     """
 
     length_scale: Any
-    _quick = False  # whether phi takes about a nanosecond, less than the distances
+    decreasing: bool = False
+    """Whether phi falls everywhere, so that neighbours in H are neighbours of inputs."""
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         self.check()
         X = checks.vectors(X, self, None if like is None else like.values)
         scale = checks.length_scale(self.length_scale, X.shape[1])
-        if sparse.issparse(X):
-            return lay_out(scale_columns(X, scale))
-        return _centred(X, scale, like)
+        A = lay_out(scale_columns(X, scale)) if sparse.issparse(X) else _centred(X, scale, like)
+        if isinstance(A, SparseVectors) or X.shape[1] > FEW_COLUMNS:  # then distances are differences of squared norms
+            _require_range(A.squared_norms.max() < np.finfo(A.dtype).max / 4.0, A.dtype)
+        return A if isinstance(A, SparseVectors) else replace(A, plain=overrides_nothing(self, Stationary))
 
-    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+    def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         if self.length_scale is not None:
             return clone(self)
-        typical = float(np.sqrt(self.prepare(X).variances(weights).sum()))
-        return clone(self).set_params(length_scale=typical or 1.0)
+        typical = hypot(*standard_deviations(self._rows(X), weights))
+        return clone(self).set_params(length_scale=checks.default_scale(typical))
+
+    def _rows(self, X: Any) -> Any:
+        """The rows between which distances are taken, before they are divided by length scales."""
+        return checks.vectors(X, self)
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        if A is B and isinstance(A, Vectors) and A.each_pair_once:
+            self._fill_pairs(A, tile)
+            return
         A.squared_distances(B, tile)
         self.phi(tile)
 
-    def between(self, A: Any, B: Any) -> tuple[Any, Any]:
-        return self._without_zeros(Stationary, A, B)
-
-    def _each_pair_once(self, A: Any) -> bool:
-        plain = type(A) is Vectors and len(A) > 1 and A.values.shape[1] <= SOME_COLUMNS
-        return plain and self._fills_as(Stationary)
-
-    def _is_one_tile(self, A: Any) -> bool:
-        if not self._each_pair_once(A):
-            return super()._is_one_tile(A)
-        return len(A) <= 512 or (self._quick and len(A) ** 2 * A.dtype.itemsize <= ONE_TILE)
-
-    def fill_symmetric(self, A: Any, tile: np.ndarray) -> None:
-        if not self._each_pair_once(A):
-            super().fill_symmetric(A, tile)
-            return
+    def _fill_pairs(self, A: Vectors, tile: np.ndarray) -> None:
+        """Values of a_1 with a_0, then of a_2 with a_0 and a_1, and so on, at the front of the tile; then in place."""
         values = tile.reshape(1, -1)[:, : len(A) * (len(A) - 1) // 2]
-        self._fill_pairs(A, values)
-        symmetric.unpack(values[0], self.diagonal(A), tile)
-
-    def half_block(self, A: Any, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        if not (self._each_pair_once(A) and self._is_one_tile(A)):
-            return super().half_block(A, threads=threads)
-        values = np.empty((1, len(A) * (len(A) - 1) // 2), A.dtype)
-        self._fill_pairs(A, values)
-        return values[0], self.diagonal(A)
-
-    def _fill_pairs(self, A: Vectors, values: np.ndarray) -> None:
-        """Values of a_1 with a_0, then of a_2 with a_0 and a_1, and so on, in one row, as phi takes tiles."""
         A.distances_within(values[0])
         self.phi(values)
+        symmetric.unpack(values[0], self.diagonal(A), tile)
 
-    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
-        A.squared_distances(B, tile)
+    @property
+    def radial(self) -> Radial | None:  # type: ignore[override]
+        log = getattr(self, "log_phi", None)
+        fill = lambda A, B, tile: A.squared_distances(B, tile)  # noqa: E731
+        return Radial(fill, self.squared_distance_in_H, log) if self.decreasing else None
 
-    def squares_from(self, distances: np.ndarray) -> np.ndarray:
-        values = distances.copy()
+    def squared_distance_in_H(self, s: np.ndarray) -> np.ndarray:
+        """2 - 2 phi(s), to the last digit also where phi is nearly 1."""
+        values = s.copy()
         self.phi(values)
         return 2.0 - 2.0 * values
 
@@ -93,30 +88,32 @@ class Stationary(OfOneNumber):
         return np.ones(len(A), A.dtype)
 
     @property
-    def isotropic(self) -> bool:
-        """Whether |x - y| is all that decides: one length scale, and no other distance than the Euclidean one."""
-        own = type(self).prepare is Stationary.prepare and type(self).fill is Stationary.fill
-        return own and np.ndim(self.length_scale) == 0
+    def of_squared_distance(self) -> bool:  # type: ignore[override]
+        return type(self).prepare is Stationary.prepare and type(self).fill is Stationary.fill
 
-    def _slopes(self, A: Any, B: Any, W: np.ndarray) -> tuple[np.ndarray, Gradients, float]:
+    @property
+    def isotropic(self) -> bool:  # type: ignore[override]
+        return self.of_squared_distance and np.ndim(self.length_scale) == 0
+
+    def _weighted_dphi(self, A: Any, B: Any, W: np.ndarray) -> tuple[np.ndarray, Gradients, float]:
         """G = W phi'(s), the gradients of phi's own parameters, and sum_ij G_ij s_ij."""
         s = np.empty((len(A), len(B)), A.dtype)
         A.squared_distances(B, s)
         gradients = self.shape_gradients(s, W)
         G = s.copy()
-        self.slope(G)
+        self.dphi(G)
         G *= W
         return G, gradients, float(np.vdot(G, s))
 
-    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
-        G, gradients, total = self._slopes(A, B, W)
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        G, gradients, total = self._weighted_dphi(A, B, W)
         scale = checks.length_scale(self.length_scale, A.values.shape[1])
         if scale.ndim:
             total = A.second_moments(G.sum(axis=1)) + B.second_moments(G.sum(axis=0)) - 2.0 * A.cross_moments(B, G)
         return add_gradients(gradients, {"length_scale": -2.0 * total / scale})
 
-    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
-        G = self._slopes(A, B, W)[0]
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        G = self._weighted_dphi(A, B, W)[0]
         scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
         return 2.0 * (A.weigh(G.sum(axis=1)) - B.combine(G)) / scale
 
@@ -138,15 +135,28 @@ class SquaredDistance(Stationary):
 
 def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
     """Rows less a centre (on both sides the same one), so that distances far from the origin keep their digits."""
-    if scale.min() <= np.finfo(X.dtype).max ** -0.5:  # one over its square would be infinite
-        raise ValueError(f"length_scale is {scale!r}, too small for {X.dtype}; use a larger one, or float64 inputs.")
-    raw, width = np.ascontiguousarray(X), X.shape[1]
-    shift = np.empty(width, X.dtype) if like is None else np.asarray(like.shift, X.dtype)
+    raw, dtype, scale = np.ascontiguousarray(X), X.dtype, np.full(X.shape[1], scale)
+    unit, exponents = np.ones(len(scale)), np.frexp(scale)[1]
+    if np.abs(exponents).max() > np.finfo(dtype).maxexp // 4:  # squares might leave the range of the dtype
+        unit = np.ldexp(1.0, exponents)  # powers of two, which round nothing
+        with np.errstate(over="ignore"):
+            raw, scale = (raw / unit).astype(dtype), scale / unit
+        _require_range(checks.are_finite(raw), dtype)
+    shift = np.empty(len(scale), dtype) if like is None else (np.asarray(like.shift) / unit).astype(dtype)
     if like is None:
-        distances.centres(raw, shift)
-    values, squares = np.empty_like(raw), np.empty(len(raw), X.dtype)
-    distances.shift_and_scale(raw, shift, np.full(width, scale, X.dtype), values, squares)
-    return Vectors(values, squares, raw=raw, shift=shift, inverse=np.full(width, scale**-2.0, X.dtype))
+        squared_distances.centres(raw, shift)
+    values, squares = np.empty_like(raw), np.empty(len(raw), dtype)
+    squared_distances.shift_and_scale(raw, shift, scale.astype(dtype), values, squares)
+    return Vectors(values, squares, raw=raw, shift=(shift * unit).astype(dtype), inverse=(scale**-2.0).astype(dtype))
+
+
+def _require_range(inside: Any, dtype: np.dtype) -> None:
+    if not inside:
+        more = ", float64 inputs" if dtype == np.float32 else ""
+        raise ValueError(
+            f"Squared distances of inputs over length_scale overflow {dtype}; scale the inputs, or use a larger "
+            f"length_scale{more}."
+        )
 
 
 class RBF(Stationary):
@@ -166,8 +176,8 @@ class RBF(Stationary):
            [0.6065, 1.    ]])
     """
 
-    of_distance = True
-    _quick = True
+    decreasing = True
+    cheap = True
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
@@ -175,15 +185,15 @@ class RBF(Stationary):
     def phi(self, s: np.ndarray) -> None:
         radial.exponential(s, 0.5)
 
-    def slope(self, s: np.ndarray) -> None:
+    def dphi(self, s: np.ndarray) -> None:
         radial.exponential(s, 0.5)
         s *= -0.5
 
-    def squares_from(self, distances: np.ndarray) -> np.ndarray:
-        return -2.0 * np.expm1(-0.5 * distances)
+    def squared_distance_in_H(self, s: np.ndarray) -> np.ndarray:
+        return -2.0 * np.expm1(-0.5 * s)
 
-    def logs_from(self, distances: np.ndarray) -> np.ndarray:
-        return -0.5 * distances
+    def log_phi(self, s: np.ndarray) -> np.ndarray:
+        return -0.5 * s
 
 
 class Matern(Stationary):
@@ -199,14 +209,14 @@ class Matern(Stationary):
         Smoothness: up to 100, or infinity. It is not a hyper-parameter with a gradient.
     """
 
-    of_distance = True
+    decreasing = True
 
     def __init__(self, length_scale: Any = None, nu: float = 1.5):
         self.length_scale = length_scale
         self.nu = nu
 
     @property
-    def _quick(self) -> bool:  # type: ignore[override]
+    def cheap(self) -> bool:  # type: ignore[override]
         return self.nu in (0.5, 1.5, 2.5, np.inf)
 
     def check(self) -> None:
@@ -227,10 +237,10 @@ class Matern(Stationary):
         else:
             s[...] = _bessel(np.sqrt(2.0 * self.nu * s, dtype=np.float64), self.nu)
 
-    def logs_from(self, distances: np.ndarray) -> np.ndarray:
+    def log_phi(self, s: np.ndarray) -> np.ndarray:
         if self.nu == np.inf:
-            return -0.5 * distances
-        r = np.sqrt(2.0 * self.nu * distances)
+            return -0.5 * s
+        r = np.sqrt(2.0 * self.nu * s)
         if self.nu == 0.5:
             return -r
         if self.nu == 1.5:
@@ -242,7 +252,7 @@ class Matern(Stationary):
         ends = np.log(special.kve(self.nu, far)) - far + self.nu * np.log(0.5 * far) + np.log(2.0)
         return np.where(r < 100.0, np.log(_bessel(near, self.nu)), ends - special.gammaln(self.nu))
 
-    def slope(self, s: np.ndarray) -> None:
+    def dphi(self, s: np.ndarray) -> None:
         if self.nu == np.inf:
             radial.exponential(s, 0.5)
             s *= -0.5
@@ -293,7 +303,7 @@ class RationalQuadratic(Stationary):
         Small for a wide mixture of length scales; at infinity it is the RBF kernel.
     """
 
-    of_distance = True
+    decreasing = True
 
     def __init__(self, length_scale: Any = None, mixture: float = 1.0):
         self.length_scale = length_scale
@@ -311,12 +321,12 @@ class RationalQuadratic(Stationary):
     def phi(self, s: np.ndarray) -> None:
         self._power(s, self.mixture)
 
-    def slope(self, s: np.ndarray) -> None:
+    def dphi(self, s: np.ndarray) -> None:
         self._power(s, self.mixture + 1.0)
         s *= -0.5
 
-    def logs_from(self, distances: np.ndarray) -> np.ndarray:
-        return -self.mixture * np.log1p(distances * (0.5 / self.mixture))
+    def log_phi(self, s: np.ndarray) -> np.ndarray:
+        return -self.mixture * np.log1p(s * (0.5 / self.mixture))
 
     def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
         t = s / (2.0 * self.mixture)
@@ -325,75 +335,6 @@ class RationalQuadratic(Stationary):
         self.phi(values)
         values *= derivative
         return {"mixture": np.vdot(W, values)}
-
-
-@dataclass
-class Angles(Vectors):
-    """Columns wrapped around circles: the points (cos, sin) / length_scale, and the angles themselves."""
-
-    angles: Any = None
-    per_row: ClassVar[tuple[str, ...]] = (*Vectors.per_row, "angles")
-
-
-class Periodic(Stationary):
-    r"""k(x, y) = exp(-2 sum_f sin^2(pi (x_f - y_f) / period_f) / length_scale_f^2).
-
-    It is the RBF kernel of the points (cos, sin) 2 pi x / period, so it is positive definite for any number of columns.
-
-    Parameters
-    ----------
-    length_scale : float, array of shape (n_columns,) or None
-    period : float or array of shape (n_columns,)
-    """
-
-    of_distance = True
-
-    def __init__(self, length_scale: Any = None, period: Any = 1.0):
-        self.length_scale = length_scale
-        self.period = period
-
-    phi = RBF.phi
-    slope = RBF.slope
-    squares_from = RBF.squares_from
-    logs_from = RBF.logs_from
-
-    def prepare(self, X: Any, like: Any = None) -> Angles:
-        X = checks.vectors(X, self, None if like is None else like.angles)
-        if sparse.issparse(X):
-            raise TypeError("Periodic does not take sparse input, because zeros do not stay zero; pass X.toarray().")
-        scale = checks.length_scale(self.length_scale, X.shape[1])
-        period = checks.length_scale(self.period, X.shape[1], "period")
-        # whole turns are taken off in float64, so that many periods away from zero no digits are lost
-        angles = (2.0 * np.pi * np.remainder(X.astype(np.float64) / period, 1.0)).astype(X.dtype)
-        points = np.concatenate([np.cos(angles) / scale, np.sin(angles) / scale], axis=1).astype(X.dtype)
-        turns = (2.0 * np.pi * X / period).astype(X.dtype)
-        return Angles.of(points, angles=turns)
-
-    def _along(self, A: Angles, pulls: np.ndarray) -> np.ndarray:
-        """The gradient with respect to points (cos, sin), turned into one with respect to angles."""
-        cosines, sines = np.split(A.values, 2, axis=1)
-        by_cosine, by_sine = np.split(pulls, 2, axis=1)
-        return by_sine * cosines - by_cosine * sines
-
-    def pull(self, A: Angles, B: Angles, W: np.ndarray) -> Gradients:
-        G = self._slopes(A, B, W)[0]
-        scale = checks.length_scale(self.length_scale, A.angles.shape[1])
-        period = checks.length_scale(self.period, A.angles.shape[1], "period")
-        r, c = G.sum(axis=1), G.sum(axis=0)
-        total = A.second_moments(r) + B.second_moments(c) - 2.0 * A.cross_moments(B, G)
-        by_scale = -2.0 * (total[: len(total) // 2] + total[len(total) // 2 :]) / scale
-        by_a = np.einsum("if,if->f", self._along(A, 2.0 * (A.weigh(r) - B.combine(G))), A.angles)
-        by_b = np.einsum("if,if->f", self._along(B, 2.0 * (B.weigh(c) - A.combine(G.T))), B.angles)
-        by_period = -(by_a + by_b) / period
-        return {
-            "length_scale": by_scale if scale.ndim else by_scale.sum(),
-            "period": by_period if period.ndim else by_period.sum(),
-        }
-
-    def pull_input(self, A: Angles, B: Angles, W: np.ndarray) -> np.ndarray:
-        G = self._slopes(A, B, W)[0]
-        period = checks.length_scale(self.period, A.angles.shape[1], "period").astype(A.dtype)
-        return self._along(A, 2.0 * (A.weigh(G.sum(axis=1)) - B.combine(G))) * (2.0 * np.pi) / period
 
 
 class Laplacian(Kernel):
@@ -406,49 +347,41 @@ class Laplacian(Kernel):
     length_scale : float, array of shape (n_columns,) or None
     """
 
-    of_distance = True
-
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         X = checks.vectors(X, self, None if like is None else like.values)
-        if sparse.issparse(X):
-            return lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
-        return _centred(X, checks.length_scale(self.length_scale, X.shape[1]), like)
+        scale = checks.length_scale(self.length_scale, X.shape[1])
+        return lay_out(scale_columns(X, scale)) if sparse.issparse(X) else _centred(X, scale, like)
 
-    def fitted_to(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+    def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         if self.length_scale is not None:
             return clone(self)
-        typical = float(np.sqrt(self.prepare(X).variances(weights)).sum())
-        return clone(self).set_params(length_scale=typical or 1.0)
+        typical = float(standard_deviations(checks.vectors(X, self), weights).sum())
+        return clone(self).set_params(length_scale=checks.default_scale(typical))
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.absolute_differences(B, tile)
         radial.exponential(tile, 1.0)
 
-    def fill_distances(self, A: Any, B: Any, tile: np.ndarray) -> None:
-        A.absolute_differences(B, tile)
-
-    def squares_from(self, distances: np.ndarray) -> np.ndarray:
-        return -2.0 * np.expm1(-distances)
-
-    def logs_from(self, distances: np.ndarray) -> np.ndarray:
-        return -distances
+    @property
+    def radial(self) -> Radial:  # type: ignore[override]
+        return Radial(lambda A, B, tile: A.absolute_differences(B, tile), lambda d: -2.0 * np.expm1(-d), lambda d: -d)
 
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
 
-    def pull(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
-        G = W * self._tile(A, B)
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        G = W * new_tile(self, A, B)
         A, B = A.dense(), B.dense()
         scale = checks.length_scale(self.length_scale, A.values.shape[1])
         sums = [np.vdot(G, np.abs(np.subtract.outer(a, b))) for a, b in zip(A.columns, B.columns, strict=True)]
         by_scale = np.array(sums) / scale
         return {"length_scale": by_scale if scale.ndim else by_scale.sum()}
 
-    def pull_input(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
-        G = W * self._tile(A, B)
+    def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
+        G = W * new_tile(self, A, B)
         A, B = A.dense(), B.dense()
         scale = checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
         signs = [

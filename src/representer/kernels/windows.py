@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from representer import _tiles
-from representer._loops import products, windows
+from representer import _parallel
+from representer._loops import convolution, products
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Decaying(Window):
     def add(self, s, V, bandwidths, least, sums, scratch) -> None:
         if self.power == 1:
             np.sqrt(s, out=s)
-        windows.decaying_sums(s, V, _inverse(bandwidths, self.power, s.dtype) / self.power, least, sums, scratch)
+        convolution.decaying_sums(s, V, _inverse(bandwidths, self.power, s.dtype) / self.power, least, sums, scratch)
 
     def exponents(self, least: np.ndarray, bandwidths: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # an infinite one says that w is zero
@@ -154,7 +154,7 @@ class Truncated(_Ending):
         return d == 1 and self.power == 1 and self.exponent == 1
 
     def fill(self, s: np.ndarray, inverse: float, out: np.ndarray) -> None:
-        windows.truncated(s, inverse, self.power, self.exponent, out)
+        convolution.truncated(s, inverse, self.power, self.exponent, out)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class Cosine(_Ending):
         return found[:n]
 
     def fill(self, s: np.ndarray, inverse: float, out: np.ndarray) -> None:
-        windows.cosine(s, inverse, out)
+        convolution.cosine(s, inverse, out)
 
 
 WINDOWS: dict[str, Window] = {
@@ -228,15 +228,15 @@ def window_sums(
     n_rows, n_columns of V) and is scaled up by exp(e), e of shape (n_bandwidths, n_rows), so that it does not
     underflow. With ``leave_out`` A is B, and j = i is left out of the sum.
     """
-    height, width = _tiles.tile_shape(A.dtype)
-    part_b, V = _tiles.parts(B), np.ascontiguousarray(V, A.dtype)
+    height, width = _parallel.tile_shape(A.dtype)
+    part_b, V = _parallel.parts(B), np.ascontiguousarray(V, A.dtype)
 
-    def visit(run: list[_tiles.Tile]) -> list[tuple[slice, Any]]:
-        tile_of, scratch_of, results = _tiles.buffer(A.dtype), _tiles.buffer(A.dtype), []
+    def visit(run: list[_parallel.Tile]) -> list[tuple[slice, Any]]:
+        tile_of, scratch_of, results = _parallel.buffer(A.dtype), _parallel.buffer(A.dtype), []
         for rows, _ in run:
             part, count = A[rows], rows.stop - rows.start
             least, sums = np.full(count, np.inf, A.dtype), np.zeros((len(bandwidths), count, V.shape[1]))
-            for columns in _tiles.split(len(B), width):
+            for columns in _parallel.split(len(B), width):
                 s, scratch = tile_of((rows, columns)), scratch_of((rows, columns))
                 part.squared_distances(part_b(columns), s)
                 if leave_out:
@@ -246,6 +246,6 @@ def window_sums(
             results.append((rows, finish(rows, sums, window.exponents(least, bandwidths))))
         return results
 
-    blocks = [(rows, slice(0, 1)) for rows in _tiles.split(len(A), height)]
-    for results in _tiles.walk(blocks, visit, threads=threads):
+    blocks = [(rows, slice(0, 1)) for rows in _parallel.split(len(A), height)]
+    for results in _parallel.map_tiles(blocks, visit, threads=threads):
         yield from results

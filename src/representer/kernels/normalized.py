@@ -1,0 +1,75 @@
+"""Kernels whose representers have norm one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from representer import _parallel
+from representer.kernels.algebra import Wrapper
+from representer.kernels.base import Gradients, Kernel, add_gradients, require_kernel
+from representer.kernels.prepared import Prepared
+from representer.kernels.tiles import new_tile
+
+
+@dataclass
+class WithDiagonal(Prepared):
+    """Prepared inputs together with k(x, x)^(-1/2), zero where k(x, x) is zero."""
+
+    inputs: Any
+    inverse: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: Any) -> WithDiagonal:
+        return WithDiagonal(self.inputs[index], self.inverse[index])
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.inputs.dtype
+
+
+class Normalized(Wrapper, Kernel):  # type: ignore[override]
+    """k(x, y) / sqrt(k(x, x) k(y, y)), so that every representer has norm one; zero where k(x, x) is zero."""
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = require_kernel(kernel)
+
+    def prepare(self, X: Any, like: WithDiagonal | None = None) -> WithDiagonal:
+        inputs = self.kernel.prepare(X, like=None if like is None else like.inputs)
+        diagonal = self.kernel.diagonal(inputs)
+        if np.any(diagonal < 0):
+            raise ValueError(
+                f"{self.kernel!r} has negative values k(x, x), so it cannot be normalised; "
+                "use a positive semidefinite kernel."
+            )
+        root = np.sqrt(diagonal)
+        return WithDiagonal(inputs, np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(inputs.dtype))
+
+    def fill(self, A: WithDiagonal, B: WithDiagonal, tile: np.ndarray) -> None:
+        self.kernel.fill(A.inputs, B.inputs, tile)
+        tile *= A.inverse[:, None]
+        tile *= B.inverse
+
+    def diagonal(self, A: WithDiagonal) -> np.ndarray:
+        return (A.inverse > 0).astype(A.dtype)
+
+    def vjp(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> Gradients:
+        G = W * A.inverse[:, None] * B.inverse
+        WK = G * new_tile(self.kernel, A.inputs, B.inputs)
+        total = add_gradients({}, self.kernel.vjp(A.inputs, B.inputs, G), "kernel__")
+        for side, weights in ((A, WK.sum(axis=1)), (B, WK.sum(axis=0))):
+            w = -0.5 * weights * side.inverse**2
+            for i in _parallel.split(len(side), 16):
+                add_gradients(total, self.kernel.vjp(side.inputs[i], side.inputs[i], np.diag(w[i])), "kernel__")
+        return total
+
+    def input_vjp(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> np.ndarray:
+        G = W * A.inverse[:, None] * B.inverse
+        # d k(x, x) / dx is twice the derivative of the first argument, by symmetry
+        w = -np.einsum("ij,ij->i", G, new_tile(self.kernel, A.inputs, B.inputs)) * A.inverse**2
+        own = [self.kernel.input_vjp(A.inputs[i], A.inputs[i], np.diag(w[i])) for i in _parallel.split(len(A), 16)]
+        return self.kernel.input_vjp(A.inputs, B.inputs, G) + np.concatenate(own)
