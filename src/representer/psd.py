@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
-from representer.kernels.precomputed import Precomputed
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def report(kernel: Kernel, X: Any, *, sample: int = 2000, random_state: int = 0)
     kernel : Kernel
     X : inputs of the kernel, or the Gram matrix itself when the kernel is ``Precomputed()``
     sample : int
-        At most so many inputs are looked at.
+        At most so many inputs are used.
     random_state : int
         Seed of the sample.
 
@@ -61,15 +61,15 @@ def report(kernel: Kernel, X: Any, *, sample: int = 2000, random_state: int = 0)
     >>> psd.report(Sigmoid(scale=2.0, offset=-1.0), X).definite
     False
     """
-    checks.whole(sample, "sample")
-    if isinstance(kernel, Precomputed):  # as it is, because the kernel itself would refuse an asymmetric matrix
+    checks.integer(sample, "sample")
+    if kernel.precomputed:  # as it is, because the kernel itself would refuse an asymmetric matrix
         K = _square(X)
         some = _some(len(K), sample, random_state)
         K, dtype = K[np.ix_(some, some)].astype(np.float64), K.dtype
     else:
-        A = kernel.prepare(X)
-        A = A[_some(len(A), sample, random_state)]
-        K, dtype = kernel.block(A, A).astype(np.float64), A.dtype
+        gram = Gram(kernel, X)
+        some = _some(len(gram), sample, random_state)
+        K, dtype = gram.block(some, some).astype(np.float64), gram.dtype
     asymmetry = float(np.abs(K - K.T).max())
     eigenvalues = linalg.eigvalsh((K + K.T) / 2)
     size = float(np.abs(eigenvalues).max())

@@ -1,0 +1,111 @@
+"""The face of every matrix K of a kernel on inputs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+
+class Meter:
+    """What a matrix and all that was taken from it have computed, and how exact float32 values are."""
+
+    def __init__(self) -> None:
+        self.evaluations, self._lock = 0, Lock()
+        self.float32_error: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())
+
+    def add(self, count: int) -> None:
+        """So many values more; several threads may add at the same time."""
+        with self._lock:
+            self.evaluations += count
+
+
+class Operator(ABC):
+    """K_ij = k(x_i, y_j): products, the diagonal, rows, blocks, subsets and precisions of one matrix.
+
+    Solvers see nothing else of a kernel. `Gram` computes values anew in each product, `Stored` and `Packed` keep them,
+    `LowRank` is F'F and `Submatrix` grows and shrinks.
+    """
+
+    __array_ufunc__ = None  # numpy arrays leave `V @ K` to this class
+    meter: Meter
+    threads: int | None
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype:
+        """The precision of the values."""
+
+    @abstractmethod
+    def __matmul__(self, V: Any) -> np.ndarray:
+        """K V, for a vector or several columns; those that compute tiles sum them in float64."""
+
+    @abstractmethod
+    def diag(self) -> np.ndarray:
+        """k(x_i, x_i), for a symmetric matrix."""
+
+    @abstractmethod
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        """The values of some rows and columns, as an array."""
+
+    @abstractmethod
+    def take(self, rows: Any, columns: Any = None) -> Operator:
+        """The matrix of some of the inputs; with columns, that of some rows and some columns."""
+
+    @abstractmethod
+    def astype(self, dtype: Any) -> Operator:
+        """The matrix in another precision."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that are held: prepared inputs and stored values."""
+
+    @property
+    def stored(self) -> np.ndarray | None:
+        """The array that holds the values, maybe among others, at the rows and columns `places`; None without one."""
+        return None
+
+    @property
+    def definite(self) -> bool:
+        """Whether K is positive semidefinite by construction."""
+        return True
+
+    def dense(self) -> np.ndarray:
+        """All values as an array of its own."""
+        return self.block(slice(None), slice(None))
+
+    @property
+    def evaluations(self) -> int:
+        """Kernel values computed so far by this matrix and all that was taken from it."""
+        return self.meter.evaluations
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __rmatmul__(self, V: Any) -> np.ndarray:
+        """V K, for a symmetric matrix."""
+        return (self @ np.asarray(V).T).T
+
+
+def require_columns(V: Any, shape: tuple[int, int]) -> np.ndarray:
+    """V as an array with one row for each column of a matrix of this shape."""
+    V = np.asarray(V)
+    if V.ndim not in (1, 2) or V.shape[0] != shape[1]:
+        raise ValueError(f"V has shape {V.shape}, but K has shape {shape}; V needs one row for each column of K.")
+    if V.dtype.kind not in "biuf":
+        raise TypeError(f"V holds {V.dtype}; a product with K needs real numbers.")
+    return V
