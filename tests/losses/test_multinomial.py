@@ -33,3 +33,17 @@ def test_balance_of_far_points(rng):
     assert p.min() >= -1e-15
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose((w * p).sum(axis=0), (w * indicator).sum(axis=0), rtol=1e-12)
+
+
+def test_classes_that_are_all_but_certain_keep_their_digits(rng):
+    """1 - p of about 1e-9: slopes as those of `Logistic`, l*(v) = v f - l(f), and heavy weights balance."""
+    y, f = np.arange(20) % 2, rng.normal(size=(20, 1)) + 20.0
+    f, loss = np.where(y[:, None] == [0, 1], f, 0.0), Multinomial()
+    v = loss.gradient(y[:, None], f)
+    expected = Logistic().gradient(2.0 * y - 1, f[:, 1] - f[:, 0])
+    np.testing.assert_allclose(v, np.stack([-expected, expected], axis=1), rtol=1e-14)
+    conjugate = np.sum(v * f, axis=1, keepdims=True) - loss.value(y[:, None], f)
+    np.testing.assert_allclose(loss.conjugate(y[:, None], v), conjugate, rtol=1e-12)
+    w = np.where(y[:, None] == 0, 1.0, 1e-3)
+    balanced = loss.balance(y[:, None], v, w)
+    assert np.abs(np.sum(w * balanced, axis=0)).max() <= 1e-15 * np.sum(w * np.abs(balanced))

@@ -2,7 +2,6 @@
 
 from representer.losses.absolute import Absolute
 from representer.losses.base import Loss
-from representer.losses.box import BoxLoss
 from representer.losses.custom import CustomLoss
 from representer.losses.epsilon_insensitive import EpsilonInsensitive
 from representer.losses.expectile import Expectile
@@ -11,6 +10,7 @@ from representer.losses.hinge import Hinge
 from representer.losses.huber import Huber
 from representer.losses.logistic import Logistic
 from representer.losses.multinomial import Multinomial
+from representer.losses.piecewise_linear import BoxLoss
 from representer.losses.pinball import Pinball
 from representer.losses.poisson import Poisson
 from representer.losses.squared import Squared

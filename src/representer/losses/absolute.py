@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from representer.losses.box import BoxLoss
+from representer.losses.piecewise_linear import BoxLoss
 
 
 class Absolute(BoxLoss):

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from representer.kernels.parameters import Parameters
+
+SHIFTS = 3
+"""Of a dual point to sum zero: the first does it, and the others take away what its rounding left."""
+SUM_ROUNDING = 1e-15
+"""Share of sum_i w_i |v_i| up to which a sum is zero."""
 
 
 class Loss(Parameters):
@@ -60,7 +64,7 @@ class Loss(Parameters):
         raise NotImplementedError
 
     def domain(self, y: np.ndarray) -> tuple[Any, Any]:
-        """The ends of the interval of v on which the conjugate is finite."""
+        """The ends of the interval of v on which the conjugate is finite; it holds 0 where l is bounded below."""
         raise NotImplementedError
 
     def envelope(self, y: np.ndarray, f: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,35 +86,36 @@ class Loss(Parameters):
         return np.clip(v, *self.domain(y))
 
     def balance(self, y: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """A v nearby in the domain with sum_i w_i v_i = 0, as a free intercept asks: all shifted alike, and clipped."""
+        """A v nearby in the domain with sum_i w_i v_i = 0, as a free intercept asks: all shifted alike, and clipped.
+
+        The sum is zero up to its rounding. Where the domain has no such v, it is as near to zero as it can be.
+        """
         parts = self.parts()
         if len(parts) > 1:
             return np.concatenate([part.balance(y, v[:, [j]], weights) for j, part in enumerate(parts)], axis=1)
-        v = self.project(y, v)
-        for _ in range(3):  # where nothing is clipped one shift does it, and rounding is left for the second
-            total = float(np.sum(weights * v))
-            if abs(total) <= 1e-15 * float(np.sum(weights * np.abs(v))):
-                return v
-            shifted = self.project(y, v - total / weights.sum())
-            if np.array_equal(shifted, v - total / weights.sum()):
-                v = shifted
-                continue
-            v = self._shifted(y, v, weights, total)
+        v, w = self.project(y, v), weights / weights.max()  # products with the smallest weights do not underflow
+        lower, upper = self.domain(y)
+        for _ in range(SHIFTS):
+            total = float(np.sum(w * v))
+            if abs(total) <= SUM_ROUNDING * float(np.sum(w * np.abs(v))):
+                break
+            room = v - lower if total > 0.0 else upper - v
+            v = self.project(y, v - np.sign(total) * _level(room.ravel(), w.ravel(), abs(total)))
         return v
 
-    def _shifted(self, y: np.ndarray, v: np.ndarray, weights: np.ndarray, total: float) -> np.ndarray:
-        """The shift by bisection: the sum rises with it."""
 
-        def excess(shift: float) -> float:
-            return float(np.sum(weights * self.project(y, v + shift)))
+def _level(room: np.ndarray, weights: np.ndarray, amount: float) -> float:
+    """The level at which sum_i w_i min(level, room_i) is the amount, as water fills vessels of different depths.
 
-        near = 0.0
-        far = -total / weights.sum()
-        for _ in range(60):
-            if excess(far) * total <= 0:
-                break
-            near, far = far, 2.0 * far
-        else:
-            return v
-        shift = brentq(excess, near, far, xtol=1e-300, rtol=1e-15, maxiter=200) if excess(far) else far
-        return self.project(y, v + shift)
+    It is the largest room where all of them hold less.
+    """
+    level = amount / float(weights.sum())
+    if level <= room.min():
+        return level
+    order = np.flatnonzero(weights)
+    order = order[np.argsort(room[order])]
+    room, weights = room[order], weights[order]
+    held = np.append(0.0, np.cumsum((weights * room)[:-1]))  # by the vessels before, all full
+    open_ = np.cumsum(weights[::-1])[::-1]  # the weights of the others
+    k = min(int(np.searchsorted(held + open_ * room, amount)), len(room) - 1)
+    return min((amount - held[k]) / open_[k], room[-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import softmax, xlog1py, xlogy
 
 from representer.losses.base import Loss
 
@@ -11,7 +11,9 @@ from representer.losses.base import Loss
 class Multinomial(Loss):
     """l(y, f) = log sum_c exp(f_c) - f_y for classes y = 0, 1, ...: minus the log probability, P(c) ~ exp(f_c).
 
-    The last axis of f holds the classes, that of y has length one.
+    The last axis of f holds the classes, that of y has length one. Slopes v are p - 1 for the class y, and p for the
+    others, with p their probabilities. Where y is all but certain, p - 1 is minus the sum of the others with all its
+    digits.
     """
 
     targets = "classes"
@@ -21,11 +23,18 @@ class Multinomial(Loss):
         return int(y.max()) + 1
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        chosen = np.take_along_axis(f, y.astype(int), axis=-1)
-        return logsumexp(f, axis=-1, keepdims=True) - chosen
+        """m + log(exp(-m) + sum over other classes c of exp(f_c - f_y - m)), m the largest difference or zero.
+
+        A class that is all but certain has a small loss with all its digits.
+        """
+        own = _indicator(y, f)
+        ahead = np.where(own > 0.0, -np.inf, f - np.take_along_axis(f, y.astype(int), axis=-1))
+        m = np.maximum(ahead.max(axis=-1, keepdims=True), 0.0)
+        others = np.exp(ahead - m).sum(axis=-1, keepdims=True)
+        return m + np.where(m > 0.0, np.log(np.exp(-m) + others), np.log1p(others))
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return softmax(f, axis=-1) - _indicator(y, f)
+        return _slopes(y, softmax(f, axis=-1))
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """diag(p) - p p' for each input."""
@@ -33,29 +42,35 @@ class Multinomial(Loss):
         return p[..., None] * (np.eye(p.shape[-1]) - p[..., None, :])
 
     def conjugate(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
-        p = np.maximum(v + _indicator(y, v), 0.0)
-        return xlogy(p, p).sum(axis=-1, keepdims=True)
+        own, v = _indicator(y, v), np.maximum(v, -_indicator(y, v))
+        terms = np.where(own > 0.0, xlog1py(1.0 + v, v), xlogy(v, v))
+        return terms.sum(axis=-1, keepdims=True)
 
     def project(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Probabilities p = v + indicator of y that are not negative and sum to one."""
         p = np.maximum(v + _indicator(y, v), 0.0)
         total = p.sum(axis=-1, keepdims=True)
-        p = np.divide(p, total, out=np.full_like(p, 1.0 / p.shape[-1]), where=total > 0)
-        return p - _indicator(y, v)
+        return _slopes(y, np.divide(p, total, out=np.full_like(p, 1.0 / p.shape[-1]), where=total > 0))
 
     def balance(self, y: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Probabilities whose weighted sums are those of the classes.
 
         All are shifted alike, and then mixed with the frequencies of the classes until none is negative.
         """
-        indicator = _indicator(y, v)
-        p = self.project(y, v) + indicator
-        often = (weights * indicator).sum(axis=0) / weights.sum()
+        indicator, share = _indicator(y, v), weights / weights.sum()
+        v, often = self.project(y, v), (share * indicator).sum(axis=0)
         for _ in range(3):
-            p = p + often - (weights * p).sum(axis=0) / weights.sum()
-        short = np.maximum(-p, 0.0)
-        mix = np.max(np.divide(short, often + short, out=np.zeros_like(p), where=short > 0))
-        return (1.0 - mix) * p + mix * often - indicator
+            v = v - (share * v).sum(axis=0)
+        short = np.maximum(-indicator - v, 0.0)
+        mix = np.max(np.divide(short, often + short, out=np.zeros_like(v), where=short > 0))
+        return (1.0 - mix) * v + mix * _slopes(y, np.broadcast_to(often, v.shape))
+
+
+def _slopes(y: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """p - indicator of y."""
+    own = _indicator(y, p) > 0.0
+    others = np.where(own, 0.0, p)
+    return np.where(own, -others.sum(axis=-1, keepdims=True), others)
 
 
 def _indicator(y: np.ndarray, f: np.ndarray) -> np.ndarray:

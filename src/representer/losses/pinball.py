@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from representer.losses.base import Loss
-from representer.losses.box import BoxLoss
+from representer.losses.piecewise_linear import BoxLoss
 
 
 class Pinball(BoxLoss):

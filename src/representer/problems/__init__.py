@@ -1,0 +1,1 @@
+"""What is to be solved: frozen records that know objective and gap."""

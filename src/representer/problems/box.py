@@ -1,0 +1,118 @@
+"""Duals of piecewise linear losses: quadratic programs in a box."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from representer._loops import box_dual
+from representer.problems.judgement import Judgement
+
+FEASIBLE = 1e-11
+"""Share of sum_i |c_i| by which the sum over a group may be off: roundings of some thousand additions."""
+
+
+@dataclass(frozen=True)
+class BoxProblem:
+    """minimise over c:  1/2 c'Kc - t'c + epsilon |c|_1,  lower <= c <= upper,  the sum of c over each group fixed.
+
+    It is the dual of: minimise over f in H and b_s for each group s
+
+        1/2 ||f||^2 + sum_i support_i(t_i - f(x_i) - b_s(i)) + sum_s b_s total_s,
+
+    where support_i(r) = max over c in its box of (c r - epsilon |c|), and f = sum_i c_i k(x_i, .). Hinge, absolute,
+    epsilon-insensitive and pinball losses are such support functions.
+
+    Parameters
+    ----------
+    gram : Gram or Stored
+        With a row for each coefficient.
+    targets, lower, upper : arrays of shape (n,)
+        Boxes contain 0.
+    epsilon : float
+    groups : array of ints of shape (n,), optional
+        All in one group when not given.
+    totals : array of shape (n_groups,), optional
+        The sum of c over each group; zero when not given.
+    """
+
+    gram: Any
+    targets: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    epsilon: float = 0.0
+    groups: np.ndarray | None = None
+    totals: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.targets)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """k(x_i, x_i) of each coefficient."""
+        return self.gram.diag()
+
+    @cached_property
+    def group_of(self) -> np.ndarray:
+        """The group of each coefficient."""
+        return np.zeros(self.n, int) if self.groups is None else self.groups
+
+    @cached_property
+    def n_groups(self) -> int:
+        return 1 if self.groups is None else 1 + int(self.groups.max())
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """The sum of c over each group."""
+        return np.zeros(self.n_groups) if self.totals is None else self.totals
+
+    def infeasibility(self, c: np.ndarray) -> float:
+        """How far c is from its boxes and sums, relative to sum_i |c_i|."""
+        outside = max(float((self.lower - c).max()), float((c - self.upper).max()), 0.0)
+        off = np.abs(np.bincount(self.group_of, c, minlength=self.n_groups) - self.sums)
+        return float(max(outside, off.max()) / max(np.abs(c).sum(), np.finfo(np.float64).tiny))
+
+    def values(self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray) -> tuple[float, float]:
+        """Primal value of coefficients c with g = K c - t, and the gap to their dual value, which is never negative.
+
+        It is sum_i support_i(r_i) + epsilon |c_i| - c_i r_i with r = t - f - b, in which no term is negative, and
+        sum_s b_s (total_s - the sum of c over the group), which is zero but for rounding.
+        """
+        b = np.asarray(intercepts)
+        dual, gap = box_dual.values(c, g, self.targets, self.lower, self.upper, self.epsilon, self.group_of, b)
+        off = float(b @ (self.sums - np.bincount(self.group_of, c, minlength=self.n_groups)))
+        return dual + gap + off, gap + abs(off)
+
+    def judge(
+        self,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        gradient: np.ndarray | None = None,
+        rounding: float = 0.0,
+    ) -> Judgement:
+        """The greatest KKT violation, primal and dual value, and ||f - f*|| <= sqrt(2 gap).
+
+        ``gradient`` is K c - t where the solver has just computed it: in float64 for all points that decide the
+        violation, and elsewhere with errors that change the objective by at most ``rounding``, which widens the gap.
+        Coefficients outside their boxes or off their sums have no dual value: they are not converged.
+        """
+        if gradient is None:
+            gradient = self.gram.astype(np.float64) @ coef - self.targets
+        violation = self.violation(coef, gradient)
+        primal, gap = self.values(coef, gradient, intercept)
+        gap += rounding
+        if self.infeasibility(coef) > FEASIBLE:
+            violation = gap = np.inf
+        bound = np.array([np.sqrt(2.0 * gap)])  # not of primal - dual, which has lost digits
+        return Judgement(np.array([violation]), "KKT violation", bound, primal, primal - gap)
+
+    def violation(self, c: np.ndarray, g: np.ndarray) -> float:
+        """By how much the greatest rate of lowering a coefficient exceeds the least one of raising, in any group."""
+        rise, fall, free = np.empty_like(g), np.empty_like(g), np.empty(len(g), bool)
+        ends = np.empty(self.n_groups), np.empty(self.n_groups)
+        box = self.lower, self.upper, self.epsilon, self.group_of
+        return float(box_dual.kkt_violation(g, c, *box, rise, fall, free, *ends))

@@ -1,0 +1,281 @@
+"""Any loss with any nondecreasing regulariser of the norm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from representer.gram.tiled import Gram
+from representer.losses.base import Loss
+from representer.problems.intercepts import best_intercept
+from representer.problems.judgement import Judgement
+from representer.problems.points import Point
+from representer.regularizers import Norm, Regularizer, SquaredNorm
+
+ROUNDINGS = 2.0 * float(np.finfo(np.float64).eps)
+"""Relative rounding of a sum of products, whose own roundings are independent."""
+BALANCED = 1e-6
+"""Share of sum_i w_i |v_i| up to which sum_i w_i v_i is zero but for rounding."""
+FLOOR = 1e-12
+"""Part of the objective of f = 0 that gaps are relative to at least, as nothing is small relative to zero."""
+FLOOR_IN_BALL = 1e-6
+"""The same in a ball, where the least objective is often zero, and reached up to rounding: 1e-14 of it at tol 1e-8."""
+TINY = 1e-300
+"""What a gap is relative to at least, so that a perfect fit of zeros has a relative gap of zero."""
+
+
+@dataclass(frozen=True)
+class LossProblem:
+    """minimise over f in H and b:  P(f, b) = sum_i w_i l(y_i, f(x_i) + b) + R(||f||).
+
+    The dual problem is to maximise D(v) = -sum_i w_i l*(y_i, v_i) - R*(||sum_i w_i v_i k(x_i, .)||), with a free
+    intercept under sum_i w_i v_i = 0. Every D(v) is at most every P(f, b). For R(t) = strength t^2 / 2 the solution is
+    f = sum_i coef_i k(x_i, .) with coef = -w v / strength.
+
+    Parameters
+    ----------
+    gram : Gram
+    y : array of shape (n, 1)
+    loss : Loss
+    regularizer : Regularizer
+    weights : array of shape (n, 1)
+    intercept : bool
+        Whether there is a b, or it is 0.
+    """
+
+    gram: Gram
+    y: np.ndarray
+    loss: Loss
+    regularizer: Regularizer
+    weights: np.ndarray
+    intercept: bool = True
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def convex(self) -> bool:
+        return self.loss.convex and self.regularizer.convex
+
+    @property
+    def strength(self) -> float:
+        """Of a problem with the squared norm."""
+        strength = self.regularizer.fixed_strength
+        if strength is None:
+            raise TypeError(f"{self.regularizer!r} has no fixed strength.")
+        return strength
+
+    def with_strength(self, strength: float) -> LossProblem:
+        """The same losses with the squared norm."""
+        return replace(self, regularizer=SquaredNorm(strength))
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """k(x_i, x_i) in float64."""
+        return self.gram.diag().astype(np.float64)
+
+    def zero(self) -> Point:
+        """f = 0 with the best intercept."""
+        flat = np.zeros((self.n, self.loss.outputs(self.y)))
+        return self.centred(Point(flat, np.zeros(flat.shape[1]), flat))
+
+    def losses(self, F: np.ndarray) -> float:
+        """sum_i w_i l(y_i, F_i)."""
+        return float(np.sum(self.weights * self.loss.value(self.y, F)))
+
+    def objective(self, point: Point) -> float:
+        """P(f, b)."""
+        return self.losses(point.values) + self.regularizer.value(np.sqrt(point.squared_norm))
+
+    def stationary_coef(self, point: Point) -> np.ndarray:
+        """-w l'(y, f + b) / strength: equal to the coefficients at the solution, as then the gradient vanishes."""
+        return -self.weights * self.loss.gradient(self.y, point.values) / self.strength
+
+    def centred(self, point: Point) -> Point:
+        """The same f with the best intercept."""
+        if not self.intercept:
+            return point
+        return replace(point, intercept=best_intercept(self.loss, self.y, self.weights, point))
+
+    # ---- dual points ----
+
+    def dual_variable(self, coef: np.ndarray, strength: float) -> np.ndarray:
+        """v = -strength coef / w, made feasible."""
+        v = np.divide(-strength * coef, self.weights, out=np.zeros_like(coef), where=self.weights > 0)
+        return self.feasible(v)
+
+    def feasible(self, v: np.ndarray) -> np.ndarray:
+        """v moved into the domain of the conjugate and, with an intercept, to sum_i w_i v_i = 0."""
+        loss = self.loss
+        return loss.balance(self.y, v, self.weights) if self.intercept else loss.project(self.y, v)
+
+    def conjugates(self, v: np.ndarray) -> float:
+        """sum_i w_i l*(y_i, v_i)."""
+        return float(np.sum(self.weights * self.loss.conjugate(self.y, v)))
+
+    def conjugates_of_slopes(self, F: np.ndarray) -> float:
+        """sum_i w_i l*(y_i, v_i) for the slopes v of the losses at F, where l*(v) = v F - l(F)."""
+        return float(np.sum(self.weights * self.loss.gradient(self.y, F) * F)) - self.losses(F)
+
+    def imbalance(self, v: np.ndarray, point: Point) -> float:
+        """By how much a sum_i w_i v_i that is not zero may lift D(v) above the least objective.
+
+        With an intercept D is infinite unless the sum is zero. Shifted there, v changes D by the sum times the
+        difference between values where the losses have these slopes and values of f; near a solution neither is far
+        beyond the values at hand. Infinite where the sum is more than rounding.
+        """
+        if not self.intercept:
+            return 0.0
+        w = self.weights / self.weights.max()
+        off = np.abs(np.sum(w * v, axis=0)).sum()
+        if off > BALANCED * float(np.sum(w * np.abs(v))):
+            return np.inf
+        values = float(np.abs(point.applied).max() + np.abs(point.intercept).max())
+        return 4.0 * values * off * float(self.weights.max())
+
+    # ---- judging coefficients ----
+
+    def scale(self, point: Point) -> float:
+        """What a gap is relative to: sum_i w_i |l(y_i, f(x_i) + b)| + R(||f||).
+
+        At least a small part of that of f = 0: where the least objective is zero, every other point has a gap as large
+        as its objective.
+        """
+        floor = FLOOR_IN_BALL if np.isfinite(self.regularizer.largest) else FLOOR
+        return max(self._size(point), floor * self._size_at_zero, TINY)
+
+    def _size(self, point: Point) -> float:
+        values = np.abs(self.loss.value(self.y, point.values))
+        t = min(np.sqrt(point.squared_norm), self.regularizer.largest)
+        return float(np.sum(self.weights * values)) + self.regularizer.value(t)
+
+    @cached_property
+    def _size_at_zero(self) -> float:
+        return self._size(self.zero())
+
+    def norm_bound(self, coef: np.ndarray, applied: np.ndarray) -> float:
+        """At least ||f||, with the rounding of <coef, K coef>.
+
+        Roundings are taken as independent: a sum of products with terms a_ij is off by eps times the root of the sum
+        of a_ij^2.
+        """
+        rounding = ROUNDINGS * float(np.sum(np.abs(self.diagonal)[:, None] * coef**2))
+        return float(np.sqrt(max(float(np.vdot(coef, applied)), 0.0) + rounding))
+
+    def rounding(self, point: Point) -> float:
+        """About what roundings change of the objective: of its terms, of the norm, and of each loss by its value.
+
+        Values of f are wrong by about eps times the root of k(x_i, x_i) sum_j k(x_j, x_j) coef_j^2, each for itself.
+        """
+        roots, F = np.sqrt(np.abs(self.diagonal))[:, None], point.values
+        error = ROUNDINGS * roots * np.linalg.norm(roots * point.coef, axis=0)
+        error += np.where(point.applied != 0.0, 0.25 * ROUNDINGS * np.abs(F), 0.0)  # of the sum f + b
+        error = np.where(self.loss.gradient(self.y, F) < 0.0, -error, error)  # several outputs add up to one loss
+        here = self.loss.value(self.y, F)
+        with np.errstate(over="ignore", invalid="ignore"):
+            up, down = (np.abs(self.loss.value(self.y, F + side * error) - here) for side in (1.0, -1.0))
+        by_values = float(np.linalg.norm(self.weights * np.fmax(up, down)))
+        R, largest = self.regularizer.value, self.regularizer.largest
+        norms = np.sqrt(point.squared_norm), self.norm_bound(point.coef, point.applied)
+        by_norm = R(min(norms[1], largest)) - R(min(norms[0], largest))
+        return ROUNDINGS * self._size(point) + by_values + by_norm
+
+    @cached_property
+    def least(self) -> float:
+        """D(0) = sum_i w_i min over F of l(y_i, F) + R(0), with each loss at its own minimum, where that is known."""
+        if not self.loss.complete or not self.convex:
+            return -np.inf
+        flat = np.zeros((self.n, self.loss.outputs(self.y)))
+        lower = -self.conjugates(self.loss.project(self.y, flat)) - self.regularizer.conjugate(0.0)
+        return lower if np.array_equal(self.loss.project(self.y, flat), flat) else -np.inf
+
+    def upper_bound(self, point: Point) -> float:
+        """The objective with its rounding."""
+        return self.objective(point) + self.rounding(point)
+
+    def lower_bound(
+        self, v: np.ndarray, product: np.ndarray, point: Point, slopes_at: np.ndarray | None = None
+    ) -> float:
+        """D(v) less its rounding, with v shrunk to where R* is finite; ``product`` is -K w v in float64.
+
+        A loss without a conjugate has one only for slopes, those at the values ``slopes_at``. The point is any one
+        nearby.
+        """
+        s = self.norm_bound(-self.weights * v, product)
+        shrink = self.regularizer.within(s)
+        if self.loss.complete:
+            conjugates = self.conjugates(shrink * v)
+        elif slopes_at is None or shrink < 1.0:
+            return -np.inf
+        else:
+            conjugates = self.conjugates_of_slopes(slopes_at)
+        rounding = ROUNDINGS * (abs(conjugates) + float(np.sum(self.weights * np.abs(v * point.values))))
+        return -conjugates - self.regularizer.conjugate(shrink * s) - self.imbalance(v, point) - rounding
+
+    def judge(
+        self,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        dual: np.ndarray | None = None,
+        slopes_at: np.ndarray | None = None,
+    ) -> Judgement:
+        """The duality gap relative to the objective, with all products with K computed anew in float64.
+
+        The lower bound is the best one of some dual points, each made feasible first: ``dual``, if a solver gives it,
+        and the one that belongs to the coefficients with the squared norm. A loss without a conjugate has the slopes at
+        the values ``slopes_at``. Where nothing is given, or bounds nothing, slopes at the point itself are tried, too.
+        Without convexity there is no bound, and the residual is that of a local minimum.
+        """
+        K, outputs = self.gram.astype(np.float64), coef.shape[1]
+        duals = self._duals(coef, dual, slopes_at) if self.convex else []
+        # a product with several columns takes hardly longer than one with a single column
+        applied = K @ np.concatenate([coef, *(-self.weights * v for v in duals)], axis=1)
+        point = Point(coef, np.asarray(intercept, np.float64), applied[:, :outputs])
+        if not self.convex:
+            return self._judge_local(point, dual, slopes_at)
+        products = np.split(applied[:, outputs:], max(len(duals), 1), axis=1)[: len(duals)]
+        pairs = zip(duals, products, strict=True)
+        lower = max((self.lower_bound(v, Kv, point, slopes_at) for v, Kv in pairs), default=-np.inf)
+        if lower == -np.inf or (dual is None and slopes_at is None):
+            v = self.loss.gradient(self.y, point.values)
+            v = self.feasible(v) if self.loss.complete else v
+            lower = max(lower, self.lower_bound(v, K @ (-self.weights * v), point, point.values))
+        primal = self.objective(point)
+        lower = min(max(lower, self.least), primal) - self.rounding(point)
+        gap, strength = primal - lower, self.regularizer.fixed_strength
+        bound = np.sqrt(2.0 * gap / strength) if strength else np.inf
+        return Judgement(np.array([gap / self.scale(point)]), "relative gap", np.array([bound]), primal, lower)
+
+    def _duals(self, coef: np.ndarray, dual: np.ndarray | None, slopes_at: np.ndarray | None) -> list[np.ndarray]:
+        """Feasible dual points that are known before any product."""
+        if not self.loss.complete:
+            return [] if slopes_at is None else [self.loss.gradient(self.y, slopes_at)]
+        found = [] if dual is None else [self.feasible(dual)]
+        if (strength := self.regularizer.fixed_strength) is not None:
+            found.append(self.dual_variable(coef, strength))
+        return found
+
+    def _judge_local(self, point: Point, dual: np.ndarray | None, slopes_at: np.ndarray | None) -> Judgement:
+        """Without convexity there is no bound; the residual says how far the point is from a local minimum.
+
+        If only R is not convex, it is the gap of the problem with the squared norm that has the same slope at ||f||,
+        or at f = 0 with the norm, relative to the objective. Otherwise it is half the squared norm of the gradient over
+        the strength, relative to the objective, and at f = 0 the logarithm of what it exceeds R'(0) by.
+        """
+        t, scale, primal = np.sqrt(point.squared_norm), self.scale(point), self.objective(point)
+        slope = self.regularizer.derivative(t)
+        if self.loss.convex and 0.0 < slope < np.inf:
+            local = replace(self, regularizer=SquaredNorm(slope / t) if t > 0.0 else Norm(slope))
+            found = local.judge(point.coef, point.intercept, dual, slopes_at)
+            return Judgement(found.residuals * local.scale(point) / scale, "local gap", primal=primal)
+        force, K = -self.weights * self.loss.gradient(self.y, point.values), self.gram.astype(np.float64)
+        if t > 0.0 and 0.0 < slope < np.inf:
+            d = point.coef - t / slope * force
+            residual = 0.5 * slope / t * abs(float(np.vdot(d, K @ d))) / scale
+        else:
+            size = np.sqrt(max(float(np.vdot(force, K @ force)), 0.0))
+            residual = max(float(np.log(size / slope)), 0.0) if size > 0.0 and slope > 0.0 else float(size > 0.0)
+        return Judgement(np.array([residual]), "gradient", primal=primal)

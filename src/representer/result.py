@@ -1,0 +1,190 @@
+"""What a fit takes and gives: plan, certificate and result, one of each, and the one function that certifies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+Progress = Callable[[str, float], Any]
+"""Called with what is done and how far off the solution is (residual, gap or violation) after each step; true stops."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a solver may use, and how exact it has to be."""
+
+    memory: int
+    """Bytes."""
+    tol: float = 1e-6
+    max_iter: int = 1000
+    threads: int | None = None
+    random_state: Any = 0
+    progress: Any = None
+    """A `Progress`, or none."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The solver that a fit will use, why, and what it takes."""
+
+    solver: str
+    reason: str
+    bytes: int
+    kernel_evaluations: int
+    seconds: float = 0.0
+    """A rough estimate, on two cores of a laptop."""
+    refusal: str = ""
+    """Why the fit would be refused, and the way out; empty if it would not be."""
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.solver}, because {self.reason}: about {self.bytes / 1e6:.4g} MB, {self.kernel_evaluations:.3g} "
+            f"kernel values and {self.seconds:.2g} s."
+        )
+        return f"{text} It would be refused: {self.refusal}" if self.refusal else text
+
+    def within(self, memory: int, way_out: str) -> Plan:
+        """The same plan, refused if it takes more than these bytes."""
+        if self.bytes <= memory or self.refusal:
+            return self
+        return replace(
+            self,
+            refusal=f"A fit by {self.solver} needs {self.bytes / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} "
+            f"GB; {way_out}.",
+        )
+
+    def require(self) -> None:
+        """Raise if the fit would be refused."""
+        if self.refusal:
+            raise MemoryError(self.refusal)
+
+
+def plan_of_products(what: str, gram: Any, more: int, products: int) -> Plan:
+    """The plan of so many products with K, which is stored if it takes at most a quarter of the memory."""
+    n, size = len(gram), len(gram) ** 2 * gram.dtype.itemsize
+    stored = size <= gram.memory // 4
+    reason = "the kernel matrix fits the memory" if stored else "the kernel matrix is computed anew in each product"
+    values = n * (n + 1) // 2 * (1 if stored else products)
+    seconds = 2e-9 * values + 1e-10 * n * n * products
+    plan = Plan(what, reason, size * stored + gram.nbytes + more, values, seconds)
+    return plan.within(gram.memory, "use fewer rows, or a larger memory=")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a solver did: the facts of a certificate that are not judged."""
+
+    solver: str
+    reason: str
+    iterations: int
+    bytes: int
+    seconds: float
+    precision: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good a fit is, how it was found, and what it took.
+
+    The fitted f and the exact minimiser f* differ by at most ``error_bound * sqrt(k(x, x))`` at any x, up to the
+    intercept; it is infinite where no bound is known.
+    """
+
+    solver: str
+    reason: str
+    converged: bool
+    """Whether all residuals are within the tolerance."""
+    residuals: np.ndarray
+    """What the tolerance is compared with, computed from the returned coefficients with float64 products.
+
+    For a linear system |y - (K + alpha I) coef| / |y| of each target. For eigenpairs |A u - lambda u| / lambda_1 of
+    each. For support vector machines the KKT violation of each pair of classes. For other losses the duality gap,
+    relative to the objective, or without convexity what is left of the gradient.
+    """
+    measure: str
+    """What the residuals are, in words."""
+    tolerance: float
+    error_bound: Any
+    iterations: int
+    kernel_evaluations: int
+    bytes: int
+    seconds: float
+    precision: str
+    primal: float | None = None
+    """The objective of the returned coefficients, where it is not a linear system that was solved."""
+    dual: float | None = None
+    """A lower bound of the objective of any function."""
+
+    @property
+    def residual(self) -> float:
+        """The largest of the residuals."""
+        return float(np.max(self.residuals, initial=0.0))
+
+    @property
+    def gap(self) -> float | None:
+        """primal - dual: the objective is at most this much above the least one."""
+        return None if self.primal is None or self.dual is None else self.primal - self.dual
+
+    def __str__(self) -> str:
+        verdict = "converged" if self.converged else "NOT converged"
+        bound = np.max(self.error_bound, initial=0.0)
+        if self.measure == "KKT violation" and self.gap is not None:
+            verdict += f" with a duality gap of {self.gap:.2g} below {self.primal:.4g}"
+        return (
+            f"{verdict}: {self.measure} {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
+            f"{self.iterations} iterations and {self.seconds:.3g} s, {self.kernel_evaluations:.3g} kernel values, "
+            f"{self.bytes / 1e6:.4g} MB, {self.precision}. Chosen because {self.reason}."
+            + (f" |f - f*|(x) <= {bound:.2g} sqrt(k(x, x))." if 0.0 < bound < np.inf else "")
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """Coefficients of the representers, intercepts, and their certificate."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    certificate: Certificate
+    eigenvalues: np.ndarray | None = None
+    """Of an eigenproblem, whose eigenvectors are the coefficients."""
+    applied: np.ndarray | None = None
+    """K coef in float64, where a solver has it."""
+    strength: float | None = None
+    """The effective strength R'(||f||) / ||f|| of a regulariser; infinite for f = 0."""
+    residual: np.ndarray | None = None
+    """D (y - b) - (D K D + alpha I) z of a ridge problem in float64, where a solver has it."""
+    warm_start: Any = None
+    """What a similar problem may start from."""
+    n_iter: int = 0
+    """Iterations that ``max_iter`` bounds, where the certificate counts others, too."""
+
+
+def certify(problem: Any, coef: np.ndarray, intercept: np.ndarray, work: Work, tol: float, **known: Any) -> Certificate:
+    """The certificate of these coefficients: the only place where one is built.
+
+    ``known`` is what the solver has of the problem's judgement, such as a dual point or a product in float64.
+    """
+    return certificate_of([problem.judge(coef, intercept, **known)], work, tol, problem.gram.evaluations)
+
+
+def certificate_of(judgements: Sequence[Any], work: Work, tol: float, evaluations: int) -> Certificate:
+    """One certificate for the parts of a fit, such as all pairs of classes: bounds side by side, objectives summed.
+
+    Parts are judgements, or certificates that have been built of them.
+    """
+    residuals = np.concatenate([j.residuals for j in judgements])
+    primals, duals = [j.primal for j in judgements], [j.dual for j in judgements]
+    return Certificate(
+        **vars(work),
+        converged=bool(np.all(residuals <= tol)),
+        residuals=residuals,
+        measure=judgements[0].measure,
+        tolerance=tol,
+        error_bound=np.concatenate([np.atleast_1d(j.error_bound) for j in judgements]),
+        kernel_evaluations=evaluations,
+        primal=None if None in primals else sum(primals),
+        dual=None if None in duals else sum(duals),
+    )
