@@ -3,7 +3,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from representer.features.pivoted_cholesky import pivoted_cholesky
+from representer import Gram
+from representer.features.pivoted_cholesky import STRIP_COLUMNS, pivoted_cholesky
 from representer.kernels import RBF, Linear, Matern, Spectrum
 
 KERNELS = pytest.mark.parametrize("kernel", [RBF(0.8), Matern(1.0, nu=0.5), Linear()], ids=repr)
@@ -15,7 +16,7 @@ def rows(n, width=3, seed=0):
 
 def factored(kernel, X, rank, **options):
     """The factorisation and the whole remainder."""
-    low = pivoted_cholesky(kernel, kernel.prepare(X), rank, **options)
+    low = pivoted_cholesky(Gram(kernel, X), rank, **options)
     F = low.factor.astype(np.float64)
     return low, kernel(X).astype(np.float64) - F.T @ F
 
@@ -29,19 +30,16 @@ def check_remainder(low, remainder, atol):
 
 
 @KERNELS
-@pytest.mark.parametrize("rank", [1, 3, 25])
+@pytest.mark.parametrize("rank", [1, 25])
 def test_remainder(kernel, rank):
     low, remainder = factored(kernel, rows(60), rank)
     check_remainder(low, remainder, 1e-12)
     assert len(low.factor) == min(rank, 3 if isinstance(kernel, Linear) else rank)
-    assert low.evaluations == 60 * len(low.factor)
 
 
 @KERNELS
-@pytest.mark.parametrize("rank", [5, 40])
-def test_float32(kernel, rank):
-    X = rows(60).astype(np.float32)
-    low, remainder = factored(kernel, X, rank)
+def test_float32(kernel):
+    low, remainder = factored(kernel, rows(60).astype(np.float32), 40)
     assert low.factor.dtype == np.float32
     check_remainder(low, remainder, 2e-5)
 
@@ -70,7 +68,7 @@ def test_error_is_within_twice_the_best(kernel, r):
     assert k < 40
 
     def mean_error(rank):
-        return np.mean([factored(kernel, X, rank, random_state=seed)[0].remainder.sum() for seed in range(25)])
+        return np.mean([factored(kernel, X, rank, random_state=seed)[0].remainder.sum() for seed in range(12)])
 
     assert mean_error(k) <= 2.0 * best
     assert values[k:].sum() <= mean_error(k) <= 2.0 * values[k:].sum()
@@ -78,8 +76,8 @@ def test_error_is_within_twice_the_best(kernel, r):
 
 def test_law_is_that_of_drawing_one_by_one():
     """P(first i, then j) = K_ii / tr K times R_jj / tr R, R what is left of K after i; chi-square over all pairs."""
-    kernel, X, draws = Linear(), rows(4, 4), 3000
-    K, inputs = kernel(X), kernel.prepare(X)
+    gram, draws = Gram(Linear(), rows(4, 4), threads=1), 500
+    K = gram.dense()
     expected = {}
     for i, j in permutations(range(4), 2):
         R = K - np.outer(K[i], K[i]) / K[i, i]
@@ -87,7 +85,7 @@ def test_law_is_that_of_drawing_one_by_one():
     counts = dict.fromkeys(expected, 0)
     rng = np.random.default_rng(0)
     for _ in range(draws):
-        counts[tuple(map(int, pivoted_cholesky(kernel, inputs, 2, random_state=rng).pivots))] += 1
+        counts[tuple(map(int, pivoted_cholesky(gram, 2, random_state=rng).pivots))] += 1
     chi_square = sum((counts[pair] - e) ** 2 / e for pair, e in expected.items())
     assert chi_square < 31.3  # exceeded with probability 0.001 for 11 degrees of freedom
 
@@ -95,7 +93,7 @@ def test_law_is_that_of_drawing_one_by_one():
 def test_weights():
     kernel, X = RBF(0.8), rows(40)
     d = np.where(np.arange(40) % 4 == 1, 0.0, np.random.default_rng(1).uniform(0.1, 3.0, 40))
-    low = pivoted_cholesky(kernel, kernel.prepare(X), 15, weights=d)
+    low = pivoted_cholesky(Gram(kernel, X), 15, weights=d)
     remainder = d[:, None] * kernel(X) * d - low.factor.T @ low.factor
     check_remainder(low, remainder, 1e-12)
     assert np.all(d[low.pivots] > 0)
@@ -136,20 +134,23 @@ def test_matrices_of_low_rank(kernel, X, true_rank, dtype):
 def test_strings():
     rng = np.random.default_rng(3)
     words = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(40)]
-    low, remainder = factored(Spectrum(2), words, 10)
-    check_remainder(low, remainder, 1e-12)
     full, remainder = factored(Spectrum(2), words, 40)
     assert len(full.factor) == np.linalg.matrix_rank(Spectrum(2)(words))
     np.testing.assert_allclose(remainder, 0.0, atol=1e-11)
 
 
-def test_the_seed_decides():
-    kernel, X = RBF(0.8), rows(5000)
-    first, second = (factored_pivots(kernel, X, seed=4, threads=threads) for threads in (1, 2))
+def test_the_seed_decides_and_not_the_threads():
+    gram = Gram(RBF(0.8), rows(4 * STRIP_COLUMNS + 3))
+    first, second = (pivoted_cholesky(gram.on_threads(t), 12, random_state=4) for t in (1, 2))
     assert np.array_equal(first.pivots, second.pivots)
     assert np.array_equal(first.factor, second.factor)
-    assert not np.array_equal(first.pivots, factored_pivots(kernel, X, seed=5).pivots)
+    assert not np.array_equal(first.pivots, pivoted_cholesky(gram, 12, random_state=5).pivots)
 
 
-def factored_pivots(kernel, X, seed, threads=None):
-    return pivoted_cholesky(kernel, kernel.prepare(X), 12, random_state=seed, threads=threads)
+def test_some_columns_are_computed_and_no_matrix(peak_of):
+    """The proposed block and the columns of the pivots, in strips; the matrix would have 72 MB."""
+    gram = Gram(RBF(0.8), rows(3000))
+    peak, low = peak_of(lambda: pivoted_cholesky(gram, 20))
+    assert low.rank == 20
+    assert gram.evaluations == 128**2 + 20 * 3000
+    assert peak < 4e6

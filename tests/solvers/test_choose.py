@@ -1,189 +1,252 @@
+"""Plans by hand, and what fits measure against what their plans said."""
+
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from ridge_cases import of, problem
+from sklearn.base import clone
 
-from representer.losses import CustomLoss, Hinge, Logistic, Loss
-from representer.solvers.choose import (
-    BAND_FROM,
-    DENSE_UP_TO,
-    DIRECT_UP_TO,
-    ROWS_FOR_EACH_ALPHA,
-    Plan,
-    choose_box,
-    choose_eigen,
-    choose_machine,
-    choose_ridge,
-    matrix_form,
+from representer import (
+    ConditionalMeanEmbedding,
+    KernelFisherDiscriminant,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeClassifier,
+    RBFNetwork,
+    _parallel,
 )
+from representer.kernels import RBF, Linear, Sigmoid
+from representer.problems.eigen import EigenProblem
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget
+from representer.solvers import choose
+from representer.solvers.band_reduction import BAND_FROM, ROWS_FOR_EACH_ALPHA, BandReduction
+from representer.solvers.dense_eigen import SMALL_EIGEN
+from representer.solvers.eigendecomposition import Decomposition
 
-ONE = np.array([[1.0]])
-PLENTY = 10**15
+PLENTY, TERABYTES = Budget(10**10), Budget(10**15)
+WITHOUT, IN_MEMORY = "without an n x n matrix", "with a float32 matrix in memory"
+
+
+class Rows(SimpleNamespace):
+    """A Gram matrix of so many rows, of which only numbers are asked: nothing is computed."""
+
+    def __init__(self, n, scale=1.0):
+        super().__init__(diag=lambda: np.full(n, scale), n=n, nbytes=0, threads=2, definite=True)
+
+    def __len__(self):
+        return self.n
+
+
+def rows(n, alpha=1.0, scale=1.0, targets=1):
+    return RidgeProblem(Rows(n, scale), np.broadcast_to(0.0, (n, targets)), np.full(targets, alpha))
 
 
 @pytest.mark.parametrize(
-    ("n", "alpha", "path", "solver", "chosen", "reason"),
+    ("n", "alpha", "solver", "chosen", "reason"),
     [
-        (100, 1.0, False, "auto", "cholesky", "n is small"),
-        (DIRECT_UP_TO, 1.0, False, "auto", "cholesky", "n is small"),
-        (DIRECT_UP_TO + 1, 1.0, False, "auto", "conjugate_gradient", "n is large, with a float32 matrix in memory"),
-        (10**6, 0.0, False, "auto", "cholesky", "alpha is 0"),
-        (10**5, 1.0, False, "cholesky", "cholesky", "it was asked for"),
-        (30_000, 1.0, False, "auto", "conjugate_gradient", "n is large, without an n x n matrix"),
-        (
-            100,
-            1.0,
-            False,
-            "conjugate_gradient",
-            "conjugate_gradient",
-            "it was asked for, with a float32 matrix in memory",
-        ),
-        (100, 1.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
-        (BAND_FROM - 1, 1.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
-        (BAND_FROM, 1.0, True, "auto", "band_reduction", "alpha is chosen from several by leave-one-out"),
-        (10**5, 0.0, True, "auto", "eigendecomposition", "alpha is chosen from several by leave-one-out"),
+        (100, 1.0, "auto", "cholesky", "n is small"),
+        (5_500, 1.0, "auto", "cholesky", "n is small"),
+        (6_500, 1.0, "auto", "conjugate_gradient", f"n is large, {IN_MEMORY}"),
+        (30_000, 1.0, "auto", "conjugate_gradient", f"n is large, {WITHOUT}"),
+        (30_000, 0.0, "auto", "cholesky", "alpha is 0"),
+        (30_000, 1.0, "cholesky", "cholesky", "it was asked for"),
+        (100, 1.0, "conjugate_gradient", "conjugate_gradient", f"it was asked for, {IN_MEMORY}"),
+        (30_000, 1.0, "conjugate_gradient", "conjugate_gradient", f"it was asked for, {WITHOUT}"),
     ],
 )
-def test_ladder(n, alpha, path, solver, chosen, reason):
-    plan = choose_ridge(n, np.array([[alpha]]), path=path, memory=PLENTY, solver=solver)
-    assert (plan.solver, plan.reason) == (chosen, reason)
+def test_ladder(n, alpha, solver, chosen, reason):
+    module, plan = choose.ridge(rows(n, alpha), PLENTY, solver)
+    assert (module.name, plan.solver, plan.reason) == (chosen, chosen, reason)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-3, 50.0])
+@pytest.mark.parametrize("scale", [1e-3, 50.0])
 def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
-    n, eps = 20_000, 1.1920929e-07
+    n = 20_000
+    edge = 0.01 * np.finfo(np.float32).eps * n * scale
 
-    def plan(alpha, memory=2 * 8 * n**2, **options):
-        return choose_ridge(n, np.array([[1e3, alpha]]), path=False, memory=memory, scale=scale, **options)
+    def plan(alpha, memory=2 * 8 * n**2, solver="auto"):
+        return choose.ridge(rows(n, alpha, scale), Budget(memory), solver)[1]
 
-    edge = eps * n * scale / 100
     assert plan(1.01 * edge).solver == "conjugate_gradient"
     direct = plan(0.99 * edge)
     assert (direct.solver, direct.reason) == ("cholesky", "alpha is tiny against the kernel's scale")
-    assert direct.bytes == 8 * n**2
-    assert plan(0.99 * edge, memory=2 * 8 * n**2 - 1).solver == "conjugate_gradient"
-    assert plan(0.99 * edge, solver="conjugate_gradient").reason.startswith("it was asked for")
+    assert direct.bytes > 8 * n**2
+    assert plan(0.99 * edge, memory=direct.bytes - 1).solver == "conjugate_gradient"
+    assert plan(0.99 * edge, solver="conjugate_gradient").reason == f"it was asked for, {WITHOUT}"
 
 
-@pytest.mark.parametrize(("targets", "distinct"), [(1, 1), (3, 1), (3, 3)])
+@pytest.mark.parametrize(("n", "solver"), [(BAND_FROM - 1, "eigendecomposition"), (BAND_FROM, "band_reduction")])
+def test_paths(n, solver):
+    alphas = np.logspace(-3, 1, 10)[:, None]
+    assert choose.path_plan(rows(n), TERABYTES, alphas).solver == solver
+    assert choose.path_plan(rows(n), TERABYTES, np.array([[0.0], [1.0]])).solver == "eigendecomposition"
+    indefinite = of(Sigmoid(), np.ones((5, 1)), np.ones(5), 1.0)
+    assert BandReduction.cost(indefinite, TERABYTES, alphas).refusal
+
+
+@pytest.mark.parametrize(("targets", "distinct"), [(3, 1), (3, 3)])
 def test_many_alphas_are_for_the_eigendecomposition(targets, distinct):
     """Counted over all targets, where they differ."""
     alphas = np.outer(np.arange(1.0, 101.0), np.where(np.arange(targets) < distinct, np.arange(targets) + 1.0, 1.0))
     n = ROWS_FOR_EACH_ALPHA * 100 * distinct
-    assert choose_ridge(n, alphas, path=True, memory=PLENTY).solver == "band_reduction"
-    assert choose_ridge(n - 1, alphas, path=True, memory=PLENTY).solver == "eigendecomposition"
+    assert choose.path_plan(rows(n, targets=targets), TERABYTES, alphas).solver == "band_reduction"
+    assert choose.path_plan(rows(n - 1, targets=targets), TERABYTES, alphas).solver == "eigendecomposition"
 
 
-@pytest.mark.parametrize(
-    ("n", "path", "solver", "size"),
-    [
-        (1000, False, "auto", 8 * 1000**2),
-        (2000, False, "auto", 4 * 2000**2),
-        (1000, True, "auto", 24 * 1000**2),
-        (5000, True, "auto", 24 * 5000**2),
-    ],
-)
-def test_memory_is_told_and_kept(n, path, solver, size):
-    assert choose_ridge(n, ONE, path=path, memory=size, solver=solver).bytes == size
-    with pytest.raises(MemoryError, match=r"needs .* GB, above the budget of .*solver='conjugate_gradient'"):
-        choose_ridge(n, ONE, path=path, memory=size - 1, solver=solver)
+def test_a_plan_says_what_does_not_fit_and_raises_nothing():
+    plan = choose.ridge(rows(10_000), Budget(10**8), "cholesky")[1]
+    assert plan.refusal.startswith("A fit by cholesky needs 0.40")
+    assert "solver='conjugate_gradient'" in plan.refusal
+    assert choose.path_plan(rows(10_000), Budget(10**8), np.ones((2, 1))).refusal
+    assert choose.ridge(rows(100), Budget(1000))[1].refusal  # where nothing fits it is the better one of them
+    with pytest.raises(MemoryError, match="A fit by cholesky needs"):
+        choose.solve_ridge(problem(), Budget(1000), "cholesky")
 
 
 def test_conjugate_gradients_store_no_square_matrix():
     n = 100_000
-    plan = choose_ridge(n, ONE, path=False, memory=2 * 10**9)
+    plan = choose.ridge(rows(n), Budget(4 * 10**9))[1]
     assert plan.solver == "conjugate_gradient"
     assert plan.bytes < 0.1 * 4 * n**2
-    with pytest.raises(MemoryError, match=r"0\.4 GB"):
-        choose_ridge(10_000, ONE, path=False, memory=399_999_999, solver="cholesky")
 
 
-def test_in_words():
-    plan = Plan("cholesky", "n is small", 2_000_000, 1234)
-    assert str(plan) == "cholesky, because n is small: about 2 MB and 1.23e+03 kernel values."
+def test_conjugate_gradients_need_a_ridge():
+    with pytest.raises(ValueError, match="need a positive alpha; use solver='cholesky'"):
+        choose.ridge(rows(100, 0.0), PLENTY, "conjugate_gradient")
+
+
+def test_solve_ridge_is_the_plan():
+    certificate = choose.solve_ridge(problem(), Budget(10**8, 1e-9)).certificate
+    assert (certificate.solver, certificate.reason, certificate.tolerance) == ("Cholesky", "n is small", 1e-9)
+    assert certificate.converged
+
+
+# ---- decompositions that serve all alphas ----
+
+
+def hopeless(rng, kind):
+    """Problems in which some alpha is nothing next to the matrix, or the matrix is not definite."""
+    X, y = rng.normal(size=(90, 2)), rng.normal(size=90)
+    if kind == "zero":
+        return of(Linear(), X, y, 1.0), np.array([[0.0], [1.0]])
+    if kind == "tiny":
+        return of(Linear(), 1e6 * X, y, 1.0), np.array([[1e-6], [1.0]])
+    return of(Sigmoid(2.0, -1.0), X, y, 1.0), np.array([[0.1], [0.2]])
+
+
+@pytest.mark.parametrize("kind", ["zero", "tiny", "indefinite"])
+def test_what_cannot_be_factored_is_for_the_eigendecomposition(kind, rng):
+    p, alphas = hopeless(rng, kind)
+    plan = BandReduction.cost(p, PLENTY, alphas)
+    with pytest.raises(np.linalg.LinAlgError):
+        BandReduction(p, alphas.min()).path(alphas)
+    decomposition, path = choose.decompose(p, alphas, plan, PLENTY)
+    assert isinstance(decomposition, Decomposition)
+    np.testing.assert_array_equal(path.predictions, Decomposition(p).path(alphas).predictions)
+    certificate = choose.solve_decomposed(decomposition, p, plan, PLENTY).certificate
+    assert certificate.solver == "eigendecomposition"
+    assert "zero to rounding, which rules out a band reduction" in certificate.reason
+    with pytest.raises(MemoryError, match="A fit by eigendecomposition needs"):
+        choose.decompose(p, alphas, plan, Budget(1000))
+
+
+def test_definite_problems_are_reduced():
+    p, alphas = problem(n=90), np.array([[0.1], [1.0]])
+    plan = BandReduction.cost(p, PLENTY, alphas)
+    decomposition, path = choose.decompose(p, alphas, plan, PLENTY)
+    assert isinstance(decomposition, BandReduction)
+    np.testing.assert_allclose(path.gcv, Decomposition(p).path(alphas).gcv, rtol=1e-9)
+    certificate = choose.solve_decomposed(decomposition, p, plan, PLENTY).certificate
+    assert (certificate.solver, certificate.reason, certificate.bytes) == ("band reduction", plan.reason, plan.bytes)
+    assert certificate.converged
+    assert certificate.seconds > 0
+
+
+# ---- eigenpairs ----
+
+
+def eigen(n, wanted, memory=10**11, solver="auto"):
+    return choose.eigen(EigenProblem(Rows(n)), Budget(memory), wanted, solver)[1]
 
 
 @pytest.mark.parametrize(
     ("n", "wanted", "solver", "chosen", "reason"),
     [
-        (100, 5, "auto", "dense", "n is small"),
-        (DENSE_UP_TO, 5, "auto", "dense", "n is small"),
-        (DENSE_UP_TO + 1, 5, "auto", "davidson", "n is large, with float32 tiles in memory"),
+        (SMALL_EIGEN, 5, "auto", "dense", "n is small"),
+        (SMALL_EIGEN + 1, 5, "auto", "davidson", "n is large, with float32 tiles in memory"),
         (5000, 501, "auto", "dense", "many are wanted"),
         (5000, None, "auto", "dense", "many are wanted"),
         (5000, 20, "dense", "dense", "it was asked for"),
-        (50_000, 20, "auto", "davidson", "n is large, without an n x n matrix"),
+        (50_000, 20, "auto", "davidson", f"n is large, {WITHOUT}"),
         (200, 20, "davidson", "davidson", "it was asked for, with float32 tiles in memory"),
     ],
 )
 def test_ladder_of_eigenpairs(n, wanted, solver, chosen, reason):
-    plan = choose_eigen(n, wanted, memory=PLENTY, solver=solver)
-    assert (plan.solver, plan.reason) == (chosen, reason)
+    plan = eigen(n, wanted, solver=solver)
+    assert (plan.solver, plan.reason, plan.refusal) == (chosen, reason, "")
 
 
 def test_memory_of_eigenpairs():
-    assert choose_eigen(1000, 5, memory=24 * 10**6).bytes == 24 * 10**6
-    with pytest.raises(MemoryError, match=r"'dense' need 0\.024 GB, above the budget of .*fewer n_components"):
-        choose_eigen(1000, 5, memory=24 * 10**6 - 1)
-    assert choose_eigen(50_000, 20, memory=10**12).bytes < 2 * 10**9
-    assert choose_eigen(50_000, 20, memory=10**12).bytes < 0.1 * 4 * 50_000**2
-
-
-def test_many_eigenpairs_are_no_work_for_davidson():
+    few = eigen(1000, 5, memory=10**6)
+    assert few.refusal.startswith("A fit by dense needs 0.018 GB")
+    assert "fewer n_components (at most a tenth of the rows)" in few.refusal
+    assert eigen(50_000, 20, memory=10**12).bytes < 0.1 * 4 * 50_000**2
+    assert "fewer n_components" in eigen(50_000, None, memory=10**10).refusal  # the way out is not davidson
     with pytest.raises(ValueError, match="at most a tenth of all components, here 10, but 11 are wanted"):
-        choose_eigen(100, 11, memory=PLENTY, solver="davidson")
+        eigen(100, 11, solver="davidson")
 
 
-OWN = CustomLoss(np.add, np.add)
+# ---- plans are true ----
+
+MODELS = {
+    "cholesky": (KernelRidge(kernel=RBF(2.0)), 1000),
+    "float32": (KernelRidgeClassifier(kernel=RBF(2.0)), 1600),
+    "conjugate gradients": (KernelRidge(kernel=RBF(2.0), fit_intercept=True, solver="conjugate_gradient"), 1500),
+    "not stored": (KernelRidge(kernel=RBF(2.0), solver="conjugate_gradient", memory=3 * 10**7), 1500),
+    "eigendecomposition": (KernelRidge([0.1, 1.0, 10.0], kernel=RBF(2.0)), 1000),
+    "band reduction": (KernelRidge(np.logspace(-3, 1, 25), kernel=RBF(2.0)), 1001),
+    "tuned": (KernelRidge(kernel=RBF(2.0), tune="loo"), 1000),
+    "davidson": (KernelPCA(10, kernel=RBF(2.0)), 2000),
+    "dense": (KernelPCA(8, kernel=RBF(2.0), solver="dense"), 1000),
+    "all components": (KernelPCA(kernel=RBF(2.0)), 1000),
+    "discriminant": (KernelFisherDiscriminant(kernel=RBF(2.0)), 1000),
+    "discriminant path": (KernelFisherDiscriminant([0.1, 1.0], kernel=RBF(2.0)), 1000),
+    "conditional mean": (ConditionalMeanEmbedding(RBF(2.0), RBF(1.0)), 1000),
+    "network": (RBFNetwork(alpha=0.1), 1000),
+    "network path": (RBFNetwork(alpha=[0.1, 1.0]), 1000),
+    "network of centers": (RBFNetwork(alpha=0.1, centers=300), 1000),
+}
 
 
-@pytest.mark.parametrize(
-    ("n", "loss", "solver", "reason"),
-    [
-        (100, Logistic(), "newton", "the loss has a curvature, with a float64 matrix in memory"),
-        (20_000, Logistic(), "newton", "the loss has a curvature, with a float32 matrix in memory"),
-        (100_000, Logistic(), "newton", "the loss has a curvature, without an n x n matrix"),
-        (100, Hinge(), "smoothed newton", "the loss has kinks, with a float64 matrix in memory"),
-        (100, OWN, "lbfgs", "only value and gradient of the loss are known"),
-        (100, CustomLoss(np.add, np.add, convex=False), "lbfgs", "the loss is not convex"),
-    ],
-)
-def test_ladder_of_machines(n, loss, solver, reason):
-    plan = choose_machine(n, loss, memory=16 * 10**9)
-    assert (plan.solver, plan.reason) == (solver, reason)
-    assert plan.bytes <= 16 * 10**9
+@pytest.mark.parametrize("name", MODELS)
+def test_bytes_of_a_plan_are_those_of_the_fit(name, peak_of, monkeypatch):
+    """Within a fifth, from 1,000 rows on."""
+    model, n = MODELS[name]
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    y = np.sin(X).sum(axis=1).round(0 if hasattr(model, "decision_function") else 9)
+    at_once = lambda f, start, *more, **options: SimpleNamespace(fun=f(start)[0], x=start)  # noqa: E731
+    monkeypatch.setattr("representer.estimators.kernel_ridge.lbfgs", at_once)
+    monkeypatch.setattr("representer.solvers.band_reduction.BAND_FROM", 1001)
+    plan = model.plan(X, y)
+    assert not plan.refusal
+    with _parallel.one_blas_thread():  # more of them do not help so small matrices
+        model.fit(X[:200], y[:200])  # loops are compiled
+        peak, _ = peak_of(lambda: model.fit(X, y))
+    assert 0.8 * plan.bytes < peak < 1.2 * plan.bytes
+    assert 0.0 < plan.seconds < 60.0
+    if hasattr(model, "certificate_") and name != "tuned":
+        assert 0.8 * plan.bytes < model.certificate_.bytes < 1.2 * plan.bytes
 
 
-def test_machine_beyond_the_memory_is_refused():
-    with pytest.raises(MemoryError, match=r"lbfgs needs 0\.2 GB, above the budget of 0\.1 GB"):
-        choose_machine(5000, OWN, memory=10**8)
-
-
-def test_kinks_without_an_envelope_are_refused():
-    class Kinked(Loss):
-        smooth = False
-
-    with pytest.raises(ValueError, match="give curvature, conjugate, domain and envelope"):
-        choose_machine(10, Kinked(), memory=10**9)
-
-
-def test_form_of_the_matrix():
-    memory = 8 * 10**6
-    assert matrix_form(350, memory) == "float64"
-    assert matrix_form(1000, memory) == "float32"
-    assert matrix_form(1001, memory) == "operator"
-
-
-@pytest.mark.parametrize(("n", "n_classes", "number"), [(699, 2, 12), (700, 2, 4), (699, 3, 20), (6000, 3, 4)])
-def test_bytes_of_a_whole_matrix(n, n_classes, number):
-    assert choose_box(n, memory=10**9, n_classes=n_classes).bytes == number * n * n
-    assert choose_box(n, memory=4 * n * n, n_classes=n_classes).bytes == 4 * n * n
-
-
-def test_each_thread_has_matrices_of_a_small_pair():
-    assert choose_box(699, memory=10**9, n_classes=3, threads=2).bytes == (8 + 2 * 12) * 699**2
-    assert choose_box(699, memory=10**9, threads=2).bytes == 12 * 699**2
-
-
-def test_plan_of_a_machine_with_kinks_counts_the_matrix_of_pair_steps():
-    smooth, kinked = (choose_machine(6000, loss, memory=10**9).bytes for loss in (Logistic(), Hinge()))
-    assert smooth == 2 * 6000**2 + 8 * 6000 * 2500 + 8 * 12 * 6000
-    assert kinked == 2 * 6000**2 + 4 * 6000**2
+@pytest.mark.parametrize("model", [clone(model).set_params(memory=10**6) for model, _ in MODELS.values()], ids=MODELS)
+def test_a_plan_that_is_refused_is_what_fit_raises(model):
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    y = np.arange(2000) % 3
+    refusal = model.plan(X, y).refusal
+    assert "GB, above the budget of 0.001 GB; use" in refusal
+    assert refusal in str(model.plan(X, y))
+    with pytest.raises(MemoryError) as error:
+        model.fit(X, y)
+    assert str(error.value) == refusal

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from representer import Gram
 from representer.kernels import RBF, Multiquadric, Polyharmonic, ThinPlate
-from representer.solvers.saddle import Restricted, Rotation, Saddle
+from representer.solvers.saddle import Polynomials, Restricted, Rotation, Saddle
+from representer.testing.kernel_laws import derivative
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (30, 2))
@@ -21,13 +23,12 @@ def monomials(X, degree):
 
 
 def saddle(kernel, degree, rows=slice(None), weights=WEIGHTS):
-    return Saddle(kernel, kernel.prepare(X[rows]), monomials(X[rows], degree), weights[rows])
+    return Saddle(Gram(kernel, X[rows]), monomials(X[rows], degree), weights[rows])
 
 
 def restricted(kernel, degree, rows=slice(None), centers=CENTERS, weights=WEIGHTS):
-    A = kernel.prepare(X[rows])
     P = monomials(X[rows], degree), monomials(centers, degree)
-    return Restricted(kernel, A, kernel.prepare(centers, like=A), *P, weights[rows])
+    return Restricted(Gram(kernel, X[rows], centers), Gram(kernel, centers), *P, weights[rows])
 
 
 def values(kernel, degree, solution, Z, centers):
@@ -123,9 +124,7 @@ def test_a_point_that_decides_alone_has_no_leave_one_out_error():
     line = np.c_[np.linspace(0.0, 1.0, 6), np.zeros(6)]
     points = np.r_[line, [[0.5, 1.0]]]
     kernel, y = ThinPlate(), RNG.normal(size=(7, 1))
-    errors = Saddle(kernel, kernel.prepare(points), monomials(points, 1), np.ones(7)).leave_one_out(np.array([0.1]), y)[
-        0
-    ]
+    errors = Saddle(Gram(kernel, points), monomials(points, 1), np.ones(7)).leave_one_out(np.array([0.1]), y)[0]
     assert errors[-1] == 0.0
     assert np.all(errors[:-1] != 0.0)
 
@@ -137,3 +136,18 @@ def test_singular_matrices(rows):
         saddle(kernel, 1, rows).solve(0.0, Y[rows])
     with pytest.raises(np.linalg.LinAlgError, match="singular to rounding"):
         restricted(kernel, 1, centers=X[rows])
+
+
+@pytest.mark.parametrize(("degree", "number"), [(-1, 0), (0, 1), (2, 6)])
+def test_polynomials(degree, number):
+    """They span the monomials, and are between -1 and 1 on the data."""
+    p = Polynomials.on(100.0 + X, degree)
+    P = p(100.0 + X)
+    assert P.shape == (30, number)
+    assert np.abs(P).max(initial=0.0) <= 1.0 + 1e-12
+    assert np.linalg.matrix_rank(np.hstack([P, monomials(X, degree)])) == number
+    gradient, direction = p.gradient(X[:3]), np.array([0.6, -0.8])
+    assert gradient.shape == (3, number, 2)
+    for j in range(number):
+        slope = derivative(lambda h, j=j: p(X[:1] + h * direction)[0, j], 1e-3)
+        assert gradient[0, j] @ direction == pytest.approx(slope, rel=1e-8, abs=1e-9)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from representer.functions import Function
-from representer.gram import Gram
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
 
@@ -39,7 +39,7 @@ class Mercer:
         It is the Gaussian process with covariance k, cut off after M components. E ||f||^2 = M grows without bound, so
         paths of the process itself lie outside H if there are infinitely many components.
         """
-        z = np.random.default_rng(random_state).normal(size=(len(self.eigenvalues), checks.whole(n_draws, "n_draws")))
+        z = np.random.default_rng(random_state).normal(size=(len(self.eigenvalues), checks.integer(n_draws, "n_draws")))
         coef = self.eigenfunctions.coef @ (np.sqrt(self.eigenvalues)[:, None] * z)
         return Function(self.eigenfunctions.kernel, self.eigenfunctions.X, coef)
 
@@ -75,7 +75,7 @@ def mercer(kernel: Kernel, X: Any, n_components: int | None = None, *, memory: i
     K = Gram(kernel, X, memory=memory).dense().astype(np.float64)
     n = len(K)
     trace = float(K.trace()) / n
-    wanted = n if n_components is None else min(checks.whole(n_components, "n_components"), n)
+    wanted = n if n_components is None else min(checks.integer(n_components, "n_components"), n)
     values, vectors = eigh(K / n, subset_by_index=[n - wanted, n - 1], check_finite=False)
     values, vectors = values[::-1], vectors[:, ::-1]
     keep = values > n * np.finfo(np.float64).eps * values[0]

@@ -100,7 +100,7 @@ def _factor(K: np.ndarray) -> np.ndarray:
 
 
 def _check_rank(r: int, rank: int) -> None:
-    checks.whole(r, "r")
+    checks.integer(r, "r")
     if r > rank:
         raise ValueError(
             f"{r} orthonormal functions are wanted, but the data span {rank} dimensions; use r of at most that."

@@ -8,55 +8,74 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from representer.problem import Certificate, Result, RidgeProblem
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget, Plan, Result, Work, certify
+from representer.solvers.memory import bytes_of_tiles
 
-MIXED_FROM = 1500  # rows from which a float32 factor with float64 refinement is faster than a float64 factor
-EIGENVECTORS_UP_TO = 6000  # rows up to which eigenvectors take minutes and not hours
+MIXED_FROM = 1500
+"""Rows from which a float32 factor with float64 refinement is faster than a float64 factor."""
+EIGENVECTORS_UP_TO = 6000
+"""Rows up to which eigenvectors take minutes and not hours."""
+EIGENVECTORS_BYTES = 16
+"""For each entry of a matrix: its eigenvectors take as much as itself."""
+FACTOR_SECONDS = 2.2e-12
+"""Times n^3: a float32 factor on two cores. By it and that of conjugate gradients both take as long at 6,000 rows."""
+
+name = "cholesky"
+way_out = "use solver='conjugate_gradient', fewer rows, or a larger memory="
 
 
-def solve(problem: RidgeProblem, *, tol: float, reason: str) -> Result:
+def cost(problem: RidgeProblem, budget: Budget) -> Plan:
+    """n^2 floats, or doubles for few rows or a ridge below float32's rounding, and n^3 / 3 operations."""
+    n, single = problem.n, problem.n >= MIXED_FROM and not is_tiny(problem)
+    half = n * (n + 1) // 2
+    why = "alpha is 0" if problem.alpha.min() == 0 else "alpha is tiny against the kernel's scale"
+    reason = why if is_tiny(problem) else "n is small"
+    seconds = FACTOR_SECONDS * (1 if single else 2) * n**3 + 1e-9 * 4 * half
+    plan = Plan(name, reason, _bytes(problem, 4 if single else 8), 4 * half, seconds)
+    return plan.within(budget.memory, way_out)
+
+
+def _bytes(problem: RidgeProblem, for_each: int) -> int:
+    """A matrix with so many bytes for each entry, right-hand sides, solutions and residuals, and tiles at work."""
+    sides = 16 * problem.right_hand_sides.nbytes
+    return for_each * problem.n**2 + problem.gram.nbytes + sides + bytes_of_tiles(problem.n, problem.gram.threads)
+
+
+def is_tiny(problem: RidgeProblem) -> bool:
+    """Whether float32 products, which are off by eps trace(K) at most, drown the ridge."""
+    return bool(problem.alpha.min() < 0.01 * np.finfo(np.float32).eps * problem.diagonal.sum())
+
+
+def solve(problem: RidgeProblem, budget: Budget, reason: str, start: Any = None) -> Result:
     """Factor D K D + alpha I once for each alpha and solve all targets with it.
 
     From 1,500 rows on the factor is computed in float32, at half the time and memory, and its solution is refined with
     float64 residuals; where the matrix is too ill-conditioned for that, or refinement stalls, the factor is computed in
-    float64. A matrix that is singular to rounding is solved by eigenvectors, with the least coefficients; beyond 6,000
-    rows, where that would take hours, by the factor of a matrix whose ridge is raised above rounding, and the
-    certificate tells the residual that was reached. Where there is no such factor either, it is an error.
+    float64. A matrix that is singular to rounding, or indefinite as its kernel is, is solved by eigenvectors, with the
+    least coefficients; beyond 6,000 rows, where that would take hours, by the factor of a matrix whose ridge is raised
+    above rounding, and the certificate has the residual that was reached. Where there is no such factor either, it is
+    an error.
     """
-    start = perf_counter()
-    Z = np.empty_like(problem.right_sides)
-    worst, steps = "float32 factor, float64 residuals", 0
+    begin = perf_counter()
+    Z, steps = np.empty_like(problem.right_hand_sides), 0
+    used: list[tuple[str, int]] = []
     for ridge in np.unique(problem.ridges):
         columns = problem.ridges == ridge
-        solution, taken, precision = _solve_one(problem, ridge, problem.right_sides[:, columns], tol)
-        Z[:, columns], steps = solution, max(steps, taken)
-        worst = precision if precision.startswith(("float64", "eigen")) else worst
-    coef, intercept = problem.finish(Z)
-    relative, bound = problem.residuals(coef, intercept)
-    n = problem.n
-    itemsize = 4 if worst.startswith("float32") else 8
-    return Result(
-        coef,
-        intercept,
-        Certificate(
-            solver="Cholesky",
-            reason=reason,
-            converged=bool(relative.max() <= tol),
-            residual=float(relative.max()),
-            tolerance=tol,
-            error_bound=bound,
-            iterations=steps,
-            kernel_evaluations=n * (n + 1) // 2 * (len(np.unique(problem.ridges)) + steps + 1),
-            bytes=itemsize * n * n,
-            seconds=perf_counter() - start,
-            precision=worst,
-        ),
-    )
+        Z[:, columns], taken, way = _solve_one(problem, ridge, problem.right_hand_sides[:, columns], budget)
+        steps = max(steps, taken)
+        used.append(way)
+    coef, intercept, _ = problem.finish(Z)
+    precision, for_each = max(used, key=lambda way: way[1])  # of several alphas the one that took most
+    work = Work("Cholesky", reason, steps, _bytes(problem, for_each), perf_counter() - begin, precision)
+    return Result(coef, intercept, certify(problem, coef, intercept, work, budget.tol))
 
 
-def _solve_one(problem: RidgeProblem, ridge: float, B: np.ndarray, tol: float) -> tuple[np.ndarray, int, str]:
-    """Solution, refinements and precision, by the cheapest factor that will do."""
-    small = problem.n <= EIGENVECTORS_UP_TO
+def _solve_one(
+    problem: RidgeProblem, ridge: float, B: np.ndarray, budget: Budget
+) -> tuple[np.ndarray, int, tuple[str, int]]:
+    """Solution, refinements, and the precision and its bytes for each entry, by the cheapest factor that will do."""
+    small, tol = problem.n <= EIGENVECTORS_UP_TO, budget.tol
     # a factor exists for certain where the ridge is above the rounding of the largest eigenvalue
     raised = 0.0 if small else 10.0 * np.finfo(np.float64).eps * float(problem.diagonal.sum())
     tries: list[tuple[Any, float, str]] = [
@@ -65,37 +84,35 @@ def _solve_one(problem: RidgeProblem, ridge: float, B: np.ndarray, tol: float) -
         (np.float64, raised, "float64 factor with the ridge raised above rounding"),
     ]
     for dtype, more, precision in tries[problem.n < MIXED_FROM : 2 if small else 3]:
+        for_each = np.dtype(dtype).itemsize
+        _require(problem, for_each, budget)
         L = _factor(problem, ridge + more, dtype)
         if L is None:
             continue
         Z, steps, size = _refine(problem, ridge, L, B, tol)
         if size <= tol or (not small and dtype == np.float64 and size < 1.0):
-            return Z, steps, precision
+            return Z, steps, (precision, for_each)
         del L  # before the next matrix is made
     if not small:
         raise np.linalg.LinAlgError(
             f"The kernel matrix of {problem.n} rows plus alpha = {ridge:.2g} is not positive definite; use a larger "
             "alpha, and check the kernel with representer.psd.report."
         )
-    return _least_coefficients(problem, ridge, B), 1, "eigenvectors, float64"
+    _require(problem, EIGENVECTORS_BYTES, budget)
+    return _least_coefficients(problem, ridge, B), 1, ("eigenvectors, float64", EIGENVECTORS_BYTES)
 
 
-def _matrix(problem: RidgeProblem, ridge: float, dtype: Any) -> np.ndarray:
-    """D K D + alpha I."""
-    A = problem.kernel.block(problem.exact if dtype == np.float64 else problem.fast, threads=problem.threads)
-    A = A.astype(dtype, copy=False)
-    if problem.weights is not None:
-        A *= problem.root.astype(dtype)
-        A *= problem.root.ravel().astype(dtype)
-    A.ravel()[:: len(A) + 1] += dtype(ridge)
-    return A
+def _require(problem: RidgeProblem, for_each: int, budget: Budget) -> None:
+    """Raise if a matrix that the plan did not foresee, because a cheaper one was not precise enough, is too large."""
+    what = Plan("Cholesky with a matrix that is singular to float32", "", _bytes(problem, for_each), 0)
+    what.within(budget.memory, "use a larger alpha, fewer rows, or a larger memory=").require()
 
 
 def _factor(problem: RidgeProblem, ridge: float, dtype: Any) -> np.ndarray | None:
     """The Cholesky factor, written over the matrix; None if a pivot is not positive."""
     potrf = lapack.spotrf if dtype == np.float32 else lapack.dpotrf
     # the transposed view is column-major as LAPACK wants it, and the same matrix
-    L, info = potrf(_matrix(problem, ridge, dtype).T, lower=1, overwrite_a=1, clean=0)
+    L, info = potrf(problem.matrix(ridge, dtype).T, lower=1, overwrite_a=1, clean=0)
     return L if info == 0 else None
 
 
@@ -109,6 +126,7 @@ def _refine(
     """
     potrs = lapack.spotrs if L.dtype == np.float32 else lapack.dpotrs
     scale = np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
+    K, ridges = problem.gram.astype(np.float64), np.full(B.shape[1], ridge)
     Z, R, size, steps = np.zeros_like(B), B / scale, np.inf, 0
     while steps < 30:
         steps += 1
@@ -116,7 +134,7 @@ def _refine(
         if not np.all(np.isfinite(change)):
             break
         last, new = size, Z + change
-        R = B / scale - problem.apply(new, np.full(B.shape[1], ridge))
+        R = B / scale - problem.apply(new, ridges, K)
         now = float(np.linalg.norm(R, axis=0).max())
         if now < size:
             Z, size = new, now
@@ -126,7 +144,9 @@ def _refine(
 
 
 def _least_coefficients(problem: RidgeProblem, ridge: float, B: np.ndarray) -> np.ndarray:
-    """(D K D + alpha I)^+ B, leaving out eigenvalues that are zero to rounding."""
-    values, vectors = eigh(_matrix(problem, ridge, np.float64), overwrite_a=True, check_finite=False)
-    keep = values > problem.n * np.finfo(np.float64).eps * max(values[-1], 0.0)
-    return vectors[:, keep] @ ((vectors[:, keep].T @ B) / values[keep, None])
+    """(D K D + alpha I)^+ B, leaving out eigenvalues that are zero to rounding; those of an indefinite K stay."""
+    A = problem.matrix(ridge).T  # column-major as LAPACK wants it, and the same matrix
+    values, vectors = eigh(A, overwrite_a=True, check_finite=False)
+    keep = np.abs(values) > problem.n * np.finfo(np.float64).eps * np.abs(values).max()
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=keep)
+    return vectors @ (inverse[:, None] * (vectors.T @ B))

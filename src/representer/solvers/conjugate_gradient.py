@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from representer import _tiles
-from representer.features.pivoted_cholesky import LowRank, pivoted_cholesky
-from representer.gram import Gram
-from representer.problem import Certificate, Progress, Result, RidgeProblem
-from representer.solvers.choose import stores_matrix
+from representer import _parallel
+from representer.features.pivoted_cholesky import pivoted_cholesky
+from representer.gram.low_rank import LowRank
+from representer.gram.operator import Operator
+from representer.gram.stored import Stored
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget, Plan, Progress, Result, Work, certify
+from representer.solvers.cholesky import is_tiny
+from representer.solvers.memory import bytes_of_tiles, stores_matrix, working_memory
+
+PRODUCTS_SECONDS = 1.5e-8
+"""Times n^2: some dozens of float32 products and the preconditioner, on two cores."""
+TINY_RIDGE = 20
+"""How many times longer a ridge takes that float32 products drown: float64 products, and hundreds of them."""
+
+GRAM_RUNS = 4
+"""Parts of F F' that are summed on their own: each is as large as the whole."""
+
+name = "conjugate_gradient"
+way_out = "use fewer rows, or a larger memory="
+
+
+def cost(problem: RidgeProblem, budget: Budget) -> Plan:
+    """A preconditioner of rank x n floats, some dozens of products, and n^2 floats where they fit easily."""
+    n, memory, tiny = problem.n, working_memory(budget.memory), is_tiny(problem)
+    stored = stores_matrix(n, memory)
+    reason = "n is large, " + ("with a float32 matrix in memory" if stored else "without an n x n matrix")
+    bytes_ = _bytes(problem, preconditioner_rank(n, memory // 4), 8 if tiny else 4, stored)
+    plan = Plan(name, reason, bytes_, (4 if stored else 40) * n * n // 2, PRODUCTS_SECONDS * n * n)
+    if problem.alpha.min() == 0:
+        refusal = "Conjugate gradients need a positive alpha; use solver='cholesky'."
+        return replace(plan, seconds=np.inf, refusal=refusal)
+    return (replace(plan, seconds=TINY_RIDGE * plan.seconds) if tiny else plan).within(budget.memory, way_out)
+
+
+def _bytes(problem: RidgeProblem, rank: int, for_each: int, stored: bool) -> int:
+    """A matrix if it is stored, a factor with so many bytes for each entry, its square, vectors, and work in flight."""
+    n, vectors = problem.n, 16 * problem.right_hand_sides.nbytes + problem.gram.nbytes
+    in_flight = max(bytes_of_tiles(problem.n, problem.gram.threads), 8 * rank * (GRAM_RUNS * rank + 512))
+    return 4 * n * n * stored + for_each * rank * n + 16 * rank**2 + vectors + in_flight
 
 
 class Preconditioner:
@@ -27,15 +63,15 @@ class Preconditioner:
         total = np.einsum("ij,ij->", self.F, self.F, dtype=np.float64)
         wide: Any = np.float64 if ridges.min() < 1e-6 * total else np.float32
 
-        def visit(run: list[_tiles.Tile]) -> np.ndarray:
+        def visit(run: Any) -> np.ndarray:
             gram = np.zeros((len(self.F), len(self.F)))
-            for _, columns in run:
-                part = self.F[:, columns].astype(wide)
+            for columns in run:
+                part = self.F[:, columns].astype(wide, copy=False)
                 gram += part @ part.T
             return gram
 
-        chunks = [(slice(0, 1), columns) for columns in _tiles.split(self.F.shape[1], 2048)]
-        gram: Any = sum(_tiles.walk(chunks, visit, threads=threads, runs=4))
+        chunks = _parallel.split(self.F.shape[1], 2048 if wide == self.F.dtype else 512)  # converted ones are copies
+        gram: Any = sum(_parallel.map_tiles(chunks, visit, threads=threads, runs=GRAM_RUNS))
         self.factors = {}
         for ridge in np.unique(ridges):
             gram.ravel()[:: len(gram) + 1] += ridge
@@ -50,17 +86,29 @@ class Preconditioner:
         return (R - self.F.T @ inside.astype(self.F.dtype)) / ridges
 
 
+@dataclass
+class _State:
+    """The solution Z of A Z = B, B in units of its columns' lengths, its residual R, how large that is, and the way."""
+
+    B: np.ndarray
+    Z: np.ndarray
+    R: np.ndarray
+    size: float
+    low_rank: LowRank
+    steps: int = 0
+    single: bool = True
+    """Whether products are float32."""
+
+    def take(self, Z: np.ndarray, R: np.ndarray) -> float:
+        """Go to Z if its residual R is less; how large it is."""
+        size = float(np.linalg.norm(R, axis=0).max())
+        if size < self.size:
+            self.Z, self.R, self.size = Z, R, size
+        return size
+
+
 def solve(
-    problem: RidgeProblem,
-    *,
-    tol: float,
-    reason: str,
-    max_iter: int = 1000,
-    memory: int = 2 * 10**9,
-    random_state: Any = 0,
-    low_rank: LowRank | None = None,
-    guess: np.ndarray | None = None,
-    progress: Progress | None = None,
+    problem: RidgeProblem, budget: Budget, reason: str, start: Any = None, low_rank: LowRank | None = None
 ) -> Result:
     """Conjugate gradients with float32 products inside, and true float64 residuals outside.
 
@@ -68,121 +116,99 @@ def solve(
     longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too. A
     float32 matrix that takes less than a quarter of the memory is stored, which halves the time of a product.
 
-    Residuals that fall by less than a twentieth in a quarter of ``max_iter`` iterations, or in a tenth of them for
-    float32, end that precision's work before its time: the certificate then says that it did not converge. A ``guess``
-    is a solution of a similar problem, such as one with another alpha.
+    ``start`` is a solution of a similar problem, such as one with another alpha.
     """
-    start = perf_counter()
-    B, n = problem.right_sides, problem.n
+    begin, memory = perf_counter(), working_memory(budget.memory)
+    B, stored = problem.right_hand_sides, stores_matrix(problem.n, memory)
     scale = np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
-    stored = stores_matrix(n, memory)
-    # BLAS threads spin for a while after each call and would take cores from the walks that follow
-    with _tiles.one_blas_thread():
-        low_rank = low_rank or approximate(problem, memory // 4, random_state)
-        precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
-        fast: Any = _Stored(problem) if stored else Gram.of(problem.kernel, problem.fast, threads=problem.threads)
-    K, Z, R, size = fast, np.zeros_like(B), B / scale, 1.0
-    if guess is not None:
-        rest = R - problem.apply(guess / scale, problem.ridges)
-        if (new := float(np.linalg.norm(rest, axis=0).max())) < size:
-            Z, R, size = guess / scale, rest, new
-    goal = tol / 3 if problem.intercept else tol  # residuals of y and of the intercept's right side add up
-    steps, products = 0, int(guess is not None)
-    with nullcontext() if stored else _tiles.one_blas_thread():
-        while size > goal and steps < max_iter:
-            reduction = max(0.3 * goal / size, 1e-4 if K is fast else 1e-10)
-            report = None if progress is None else _scaled(progress, size)
-            # what float32 can do it does in few steps, so there it may not use up all of them
-            most = max_iter - steps if K is not fast else min(max_iter - steps, max(100, max_iter // 4))
-            patience = max(100, max_iter // (10 if K is fast else 4))
-            change, taken, stopped = _inner(problem, K, R, precondition, reduction, most, patience, report)
-            R_new = B / scale - problem.apply(Z + change, problem.ridges)
-            steps, products = steps + taken, products + 1
-            new = float(np.linalg.norm(R_new, axis=0).max())
-            stalled = new > 0.5 * size
-            if new < size:
-                Z, R, size = Z + change, R_new, new
-            if stopped or (stalled and K is not fast):
-                break
-            if stalled:
-                K = problem.gram
-                low_rank = approximate(problem, memory // 4, random_state, exact=True)
-                precondition = Preconditioner(low_rank, problem.ridges, problem.threads)
-    Z, R = Z * scale, R * scale
-    coef, intercept = problem.finish(Z)
-    R = R[:, :-1] - R[:, -1:] * intercept if problem.intercept else R
-    relative, bound = problem.judge(R)
-    return Result(
-        coef,
-        intercept,
-        Certificate(
-            solver=f"conjugate gradients, preconditioner of rank {len(low_rank.factor)}",
-            reason=reason,
-            converged=bool(relative.max() <= tol),
-            residual=float(relative.max()),
-            tolerance=tol,
-            error_bound=bound,
-            iterations=steps,
-            kernel_evaluations=low_rank.evaluations + n * (n + 1) // 2 * ((1 if stored else steps) + products),
-            bytes=low_rank.factor.nbytes + 8 * 6 * B.size + 4 * n * n * stored,
-            seconds=perf_counter() - start,
-            precision="float32 products, float64 residuals" if K is fast else "float64 products",
-        ),
-        R,
-        Z,
+    K64, K32 = problem.gram.astype(np.float64), problem.gram.astype(np.float32)
+    # BLAS threads spin for a while after each call and would take cores from the tiles that follow
+    with _parallel.one_blas_thread():
+        low_rank = low_rank or approximate(problem, K32, memory // 4, budget.random_state)
+        state = _State(B / scale, np.zeros_like(B), B / scale, 1.0, low_rank)
+        del low_rank  # the state lets go of it where float64 is needed
+        if start is not None and start.shape == B.shape:
+            state.take(start / scale, state.B - problem.apply(start / scale, problem.ridges, K64))
+        fast: Operator = Stored.of(K32, np.float32) if stored else K32
+    with nullcontext() if stored else _parallel.one_blas_thread():
+        _outer(problem, (fast, K64), state, budget)
+    Z, rank = state.Z * scale, state.low_rank.rank
+    coef, intercept, residual = problem.finish(Z, state.R * scale)
+    work = Work(
+        solver=f"conjugate gradients, preconditioner of rank {rank}",
+        reason=reason,
+        iterations=state.steps,
+        bytes=_bytes(problem, rank, state.low_rank.dtype.itemsize, stored),
+        seconds=perf_counter() - begin,
+        precision="float32 products, float64 residuals" if state.single else "float64 products",
     )
+    certificate = certify(problem, coef, intercept, work, budget.tol, residual=residual)
+    return Result(coef, intercept, certificate, residual=residual, warm_start=Z)
 
 
-class _Stored:
-    """The float32 kernel matrix in memory."""
+def _outer(problem: RidgeProblem, forms: tuple[Operator, Operator], state: _State, budget: Budget) -> None:
+    """Corrections by products with K in two forms, until the residual in float64, the second one, is small enough.
 
-    def __init__(self, problem: RidgeProblem):
-        self.K = problem.kernel.block(problem.fast, threads=problem.threads).astype(np.float32, copy=False)
-
-    def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        return (self.K @ V.astype(np.float32)).astype(np.float64)
+    Residuals that fall by less than a twentieth in a quarter of ``max_iter`` iterations, or in a tenth of them for
+    float32, end that precision's work early: the certificate then says that it did not converge.
+    """
+    (K, K64), max_iter = forms, budget.max_iter
+    goal = budget.tol / 3 if problem.intercept else budget.tol  # residuals of y and of D 1 add up
+    precondition = Preconditioner(state.low_rank, problem.ridges, budget.threads)
+    while state.size > goal and state.steps < max_iter:
+        reduction = max(0.3 * goal / state.size, 1e-4 if state.single else 1e-10)
+        report = None if budget.progress is None else _scaled(budget.progress, state.size)
+        left = max_iter - state.steps
+        # what float32 can do it does in few steps, so it may not use up all of them
+        limits = (
+            (min(left, max(100, max_iter // 4)), max(100, max_iter // 10))
+            if state.single
+            else (left, max(100, max_iter // 4))
+        )
+        change, taken, stopped = _inner(problem, K, state.R, precondition, reduction, limits, report)
+        state.steps, before, Z = state.steps + taken, state.size, state.Z + change
+        stalled = state.take(Z, state.B - problem.apply(Z, problem.ridges, K64)) > 0.5 * before
+        if stopped or (stalled and not state.single):
+            break
+        if stalled:
+            K, state.single = K64, False
+            del precondition, state.low_rank  # their memory is for the factor in float64
+            state.low_rank = approximate(problem, K64, working_memory(budget.memory) // 4, budget.random_state)
+            precondition = Preconditioner(state.low_rank, problem.ridges, budget.threads)
 
 
 def _scaled(progress: Progress, size: float) -> Progress:
     return lambda what, residual: progress(what, residual * size)
 
 
-def approximate(problem: RidgeProblem, memory: int, random_state: Any, *, exact: bool = False) -> LowRank:
-    """A preconditioner of rank n / 12, at most 2,000 and within the memory, or less if the remainder falls below alpha.
+def preconditioner_rank(n: int, memory: int) -> int:
+    """n / 12, at most 2,000 and within the memory: twice the rank halves the iterations and doubles the set-up."""
+    return int(min(n, 2000, max(100, n / 12), max(memory // (5 * n), 50)))
 
-    Measured: twice the rank halves the iterations and doubles the set-up, which are about equal there.
-    """
-    n = problem.n
-    rank = int(min(2000, max(100, n / 12), max(memory // (5 * n), 50)))
-    weights = None if problem.weights is None else problem.root.ravel()
-    return pivoted_cholesky(
-        problem.kernel,
-        problem.exact if exact else problem.fast,
-        rank,
-        stop=float(problem.ridges.min()),
-        weights=weights,
-        random_state=random_state,
-        threads=problem.threads,
-    )
+
+def approximate(problem: RidgeProblem, K: Any, memory: int, random_state: Any) -> LowRank:
+    """A factor of D K D for a preconditioner, of less rank if the remainder falls below alpha."""
+    weights = None if problem.weights is None else problem.sqrt_weights.ravel()
+    rank, stop = preconditioner_rank(problem.n, memory), float(problem.ridges.min())
+    return pivoted_cholesky(K, rank, stop=stop, weights=weights, random_state=random_state)
 
 
 def _inner(
     problem: RidgeProblem,
-    K: Any,
+    K: Operator,
     R: np.ndarray,
     precondition: Preconditioner,
     reduction: float,
-    max_iter: int,
-    patience: int,
+    limits: tuple[int, int],
     progress: Progress | None,
 ) -> tuple[np.ndarray, int, bool]:
     """Conjugate gradients for all columns at once until each residual is reduced; a column that is done is left out.
 
-    They also end after ``patience`` iterations in which the largest residual has not fallen by a twentieth. The
-    solution, the iterations taken, and whether ``progress`` stopped them.
+    ``limits`` are the most iterations, and how many of them may go by in which the largest residual has not fallen by a
+    twentieth. Returns the solution, the iterations taken, and whether ``progress`` stopped them.
     """
-    ridges = problem.ridges
-    X, R = np.zeros_like(R), R.copy()
+    ridges, (max_iter, patience) = problem.ridges, limits
+    X, R, D = np.zeros_like(R), R.copy(), problem.sqrt_weights
     start = np.linalg.norm(R, axis=0)
     S = precondition(R, ridges)
     P, rho = S.copy(), np.einsum("ij,ij->j", R, S)
@@ -191,7 +217,7 @@ def _inner(
         live = np.flatnonzero((np.linalg.norm(R, axis=0) > reduction * start) & (rho > 0))
         if not len(live):
             return X, step - 1, False
-        Q = problem.apply(P[:, live], ridges[live], K)
+        Q = D * (K @ (D * P[:, live])) + ridges[live] * P[:, live]
         curvature = np.einsum("ij,ij->j", P[:, live], Q)
         length = np.divide(rho[live], curvature, out=np.zeros_like(curvature), where=curvature > 0)
         X[:, live] += length * P[:, live]

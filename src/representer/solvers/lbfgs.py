@@ -6,21 +6,23 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from representer.features.pivoted_cholesky import LowRank
-from representer.problem import Point, Problem, Progress
-from representer.solvers.matrix import Matrix
-from representer.solvers.newton import Dual, Solution
+from representer.problems.loss import LossProblem
+from representer.problems.points import DualPoint, Point, Solution
+from representer.result import Budget, Plan
+from representer.solvers.workspace import Workspace, stored_bytes
+
+name = "lbfgs"
 
 
-def solve(
-    problem: Problem,
-    matrix: Matrix,
-    *,
-    tol: float,
-    max_iter: int = 2000,
-    start: Point | None = None,
-    progress: Progress | None = None,
-) -> Solution:
+def cost(problem: LossProblem, budget: Budget) -> Plan:
+    """A factor of K and a triangle of it, each n^2 doubles unless its rank is low; K for other regularisers' norms."""
+    n, convex = problem.n, problem.loss.convex
+    reason = "only value and gradient of the loss are known" if convex else "the loss is not convex"
+    held = stored_bytes(n, budget.memory) if problem.regularizer.fixed_strength is None else 0
+    return Plan(name, reason, held + problem.gram.nbytes + 16 * n * n, n * (n + 1), 2e-7 * n * n)
+
+
+def solve(problem: LossProblem, matrix: Workspace, budget: Budget, start: Point | None = None) -> Solution:
     """Minimise over beta and b: sum_i w_i l(y_i, (F' beta)_i + b) + (strength / 2) |beta|^2, where F'F = K.
 
     The bound on the objective comes from its gradient at the end, with K itself: for a convex loss the objective is at
@@ -43,38 +45,38 @@ def solve(
     def report(x: np.ndarray) -> None:
         nonlocal steps
         steps += 1
-        if progress is not None:
+        if budget.progress is not None:
             slope = objective(x)[1] * scale
-            progress("L-BFGS", float(slope @ slope) / (2.0 * problem.strength * scale))
+            budget.progress("L-BFGS", float(slope @ slope) / (2.0 * problem.strength * scale))
 
     at = np.zeros(len(F) + 1)
     if start is not None:
-        L = F[:, low_rank.pivots].T
-        at = np.append(solve_triangular(L, start.applied[low_rank.pivots, 0], lower=True), start.intercept)
-    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 0.0, "gtol": 1e-3 * tol, "maxcor": 30}
+        known = start.applied[low_rank.pivots, 0]
+        at = np.append(solve_triangular(F[:, low_rank.pivots].T, known, lower=True), start.intercept)
+    options = {
+        "maxiter": budget.max_iter,
+        "maxfun": 2 * budget.max_iter,
+        "ftol": 0.0,
+        "gtol": 1e-3 * budget.tol,
+        "maxcor": 30,
+    }
     best = minimize(objective, at, jac=True, method="L-BFGS-B", callback=report, options=options).x
-    point = _point(problem, matrix, low_rank, best)
-    image = problem.image(point)
-    dual = Dual.of_slopes(problem, point, image, matrix @ image)
-    return Solution(point, problem.objective(point), dual, steps)
-
-
-def _point(problem: Problem, matrix: Matrix, low_rank: LowRank, x: np.ndarray) -> Point:
-    """The coefficients of F' beta on the pivots, or those for which the gradient would vanish, whichever is better."""
     coef = np.zeros((problem.n, 1))
-    coef[low_rank.pivots, 0] = solve_triangular(low_rank.factor[:, low_rank.pivots], x[:-1], lower=False)
-    intercept = x[-1:] * problem.intercept
-    first = _centred(problem, Point(coef, intercept, matrix @ coef))
-    image = problem.image(first)
-    second = _centred(problem, Point(image, first.intercept, matrix @ image))
-    return min(first, second, key=lambda point: _bound(problem, matrix, point))
+    coef[low_rank.pivots, 0] = solve_triangular(F[:, low_rank.pivots], best[:-1], lower=False)
+    return _solution(problem, coef, best[-1:] * problem.intercept, steps)
 
 
-def _centred(problem: Problem, point: Point) -> Point:
-    return problem.centred(point) if problem.loss.convex else point
-
-
-def _bound(problem: Problem, matrix: Matrix, point: Point) -> float:
-    """||gradient||^2 / (2 strength)."""
-    distance = point.coef - problem.image(point)
-    return 0.5 * problem.strength * max(float(np.vdot(distance, matrix @ distance)), 0.0)
+def _solution(problem: LossProblem, coef: np.ndarray, intercept: np.ndarray, steps: int) -> Solution:
+    """These coefficients, or those for which their gradient would vanish, whichever has the smaller gradient."""
+    K, candidates = problem.gram.astype(np.float64), []
+    applied = K @ coef
+    for _ in range(2):
+        point = Point(coef, intercept, applied)
+        point = problem.centred(point) if problem.loss.convex else point
+        stationary = problem.stationary_coef(point)
+        product = K @ stationary
+        gradient = float(np.vdot(point.coef - stationary, point.applied - product))
+        candidates.append((abs(gradient), point, DualPoint.of_slopes(problem, point, stationary, product)))
+        coef, intercept, applied = stationary, point.intercept, product
+    _, point, dual = min(candidates, key=lambda each: each[0])
+    return Solution(point, problem.objective(point), dual, steps)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from representer import _tiles
-from representer.gram import Gram
+from representer import _parallel
 from representer.kernels.base import Gradients
-from representer.problem import RidgeProblem
+from representer.problems.ridge import RidgeProblem
+from representer.solvers.memory import bytes_of_tiles
 
 
 def loo_error(problem: RidgeProblem) -> tuple[float, Gradients, float]:
@@ -20,14 +20,20 @@ def loo_error(problem: RidgeProblem) -> tuple[float, Gradients, float]:
     One alpha for all targets, and positive weights.
     """
     # the threads of BLAS wait for each other at every panel, which takes longer than the panels of such small matrices
-    with _tiles.one_blas_thread():
+    with _parallel.one_blas_thread():
         return _loo_error(problem)
+
+
+def loo_bytes(n: int, targets: int, threads: int | None) -> int:
+    """The inverse, the two factors of the gradient, and tiles of weights and derivatives."""
+    return 24 * n * n + 8 * 10 * n * targets + 2 * bytes_of_tiles(n, threads)
 
 
 def _loo_error(problem: RidgeProblem) -> tuple[float, Gradients, float]:
     weights = np.ones(problem.n) if problem.weights is None else problem.weights
     alpha = float(problem.alpha[0])
-    M = problem.kernel.block(problem.exact, threads=problem.threads).astype(np.float64, copy=False)
+    K = problem.gram.astype(np.float64)
+    M = K.dense()
     M.ravel()[:: len(M) + 1] += alpha / weights
     M = _inverse(M)
     if problem.intercept:
@@ -41,10 +47,10 @@ def _loo_error(problem: RidgeProblem) -> tuple[float, Gradients, float]:
     c = 2.0 * weights[:, None] * errors / diagonal[:, None] / total
     d = (c * a).sum(axis=1) / diagonal
     # factors (U, V) of the symmetric part, so that its tiles are computed where they are used, on all threads
-    S, Mc = M * np.sqrt(np.maximum(d, 0.0)), M @ c  # no d is negative but by rounding
-    U, V = np.hstack([S, Mc, a]), np.hstack([S, -0.5 * a, -0.5 * Mc])
+    Mc = M @ c
+    M *= np.sqrt(np.maximum(d, 0.0))  # no d is negative but by rounding
+    U, V = np.hstack([M, Mc, a]), np.hstack([M, -0.5 * a, -0.5 * Mc])
     by_alpha = float((np.einsum("ij,ij->i", U, V) / weights).sum())
-    K = Gram.of(problem.kernel, problem.exact, threads=problem.threads)
     return value, K.contract((U, V), lower=True), by_alpha
 
 

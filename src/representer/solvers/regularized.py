@@ -2,66 +2,96 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from representer.problem import Point, Problem, Progress
-from representer.regularizers import Regularizer
-from representer.solvers import lbfgs, newton
-from representer.solvers.matrix import Matrix
+from representer.problems.judgement import Judgement
+from representer.problems.loss import LossProblem
+from representer.problems.points import Point, Solution
+from representer.result import Budget, Plan, Result, certificate_of
+from representer.solvers import box_losses, newton, squared_norm
+from representer.solvers.workspace import stored_bytes
 
 FLOAT32_TOL = 1e-4
-"""Gaps up to this are judged by float64 products, also where float32 products found the solution."""
+"""Gaps down to this may come from float32 products; the certificate's own products are float64 in any case."""
+ATTEMPTS = 4
+"""Solutions from fresh products, each tighter than the last, before the certificate says what was reached."""
+STRENGTHS = 100
+"""The most solutions with the squared norm on the way to another regulariser's."""
+FINEST = 1e-14
+"""The relative gap of those solutions below which they do not get better."""
+
+way_out = "use fewer rows, a loss with a curvature, or a larger memory="
 
 
-@dataclass(frozen=True)
-class Regularized:
-    """The point of least objective sum_i w_i l(y_i, f(x_i) + b) + R(||f||), and what is known about it."""
+def cost(problem: LossProblem, budget: Budget) -> Plan:
+    """The plan for one strength; regularisers other than the squared norm need some ten of them."""
+    loss = problem.loss
+    if not loss.smooth and not loss.complete:
+        refusal = (
+            f"{loss!r} has kinks and gives only value and gradient; give curvature, conjugate, domain and envelope and "
+            "set complete = True, or use a smooth loss."
+        )
+        return Plan("none", "the loss has kinks and no conjugate", 0, 0, np.inf, refusal)
+    plan = squared_norm.cost(problem, budget)
+    if problem.regularizer.fixed_strength is None and box_losses.applies(problem):
+        held = stored_bytes(problem.n, budget.memory)  # norms and bounds on the way take products
+        bytes_ = max(plan.bytes + held, newton.cost(problem, budget).bytes)
+        plan = replace(plan, bytes=bytes_, reason=f"{plan.reason}, at each strength")
+    if not problem.convex:
+        plan = replace(plan, reason=f"{plan.reason}; it is not convex, so this is a local minimum")
+    return plan.within(budget.memory, way_out)
 
-    point: Point
-    strength: float
-    """The effective strength R'(||f||) / ||f||; infinite for f = 0."""
-    primal: float
-    dual: float | None
-    """A lower bound of all objectives, where loss and regulariser are convex."""
-    relative: float
-    """The gap, or where there is none the mismatch of the strength, relative to the objective."""
-    steps: int
-    pair_steps: int
-    """Those with two coefficients each that found the start, where the dual is a box."""
-    error_bound: float
-    """At least ||f - f*||, f* the minimiser for the squared norm with the effective strength."""
-    precision: str
 
-
-def solve(
-    problem: Problem,
-    matrix: Matrix,
-    regularizer: Regularizer,
-    *,
-    tol: float,
-    max_iter: int,
-    progress: Progress | None = None,
-) -> Regularized:
+def solve(problem: LossProblem, budget: Budget, plan: Plan) -> Result:
     """Find the strength at which the solution with the squared norm has strength ||f|| = R'(||f||).
 
     The norm of the solution falls with the strength, so a bracket is found by steps of a factor, and closed by the
-    secant rule on logarithms with the safeguard of Illinois. Each solution starts from the last one. f = 0 is looked at
-    first: where R has a kink at zero it may be the solution.
+    secant rule on logarithms with the safeguard of Illinois. Each solution starts from the last one. f = 0 comes first:
+    where R has a kink at zero it may be the solution.
     """
-    search = _Search(problem, matrix, regularizer, tol, max_iter, progress)
-    if regularizer.fixed_strength is not None:
-        return search.at_fixed(regularizer.fixed_strength)
-    if search.zero_is_best():
-        return search.result()
+    strength = problem.regularizer.fixed_strength
+    if strength is not None:
+        return _at_fixed(problem, strength, budget, plan)
+    search = _Search(problem, budget)
+    if not search.zero_is_best():
+        _bracket(search)
+    return search.result(plan)
+
+
+def _at_fixed(problem: LossProblem, strength: float, budget: Budget, plan: Plan) -> Result:
+    """Solve with the squared norm, again with fresh and better products where the certificate falls short."""
+    solutions, tol, start = squared_norm.Solutions(problem, budget), 0.9 * budget.tol, None
+    best: tuple[Point, Judgement] | None = None
+    for _ in range(ATTEMPTS):
+        found = solutions.find(problem, tol, start)
+        judgement = problem.judge(found.point.coef, found.point.intercept, found.dual.v)
+        if best is None or judgement.residuals[0] < best[1].residuals[0]:
+            best = found.point, judgement
+        stuck = start is not None and found.steps == found.smo_steps == 0
+        if judgement.residuals[0] <= budget.tol or not problem.convex or stuck or solutions.exhausted:
+            break
+        tol, start = 0.3 * tol, solutions.refreshed(found)
+    return _result(best[0], best[1], strength, solutions, plan)  # type: ignore[index]
+
+
+def _result(point: Point, judgement: Judgement, strength: float, solutions: Any, plan: Plan) -> Result:
+    work, gram = solutions.work(plan), solutions.problem.gram
+    certificate = certificate_of([judgement], work, solutions.budget.tol, gram.evaluations)
+    return Result(point.coef, point.intercept, certificate, strength=strength, n_iter=solutions.n_iter)
+
+
+def _bracket(search: _Search) -> None:
     low = high = None  # log strengths with their excess, below and above zero
     x, factor, side = search.first(), np.log(4.0), 0
-    for _ in range(100):
+    for _ in range(STRENGTHS):
         excess = search.at(np.exp(x))
         if search.done(excess):
-            break
+            return
+        if search.blurred(excess):
+            continue
         if excess > 0:
             low, high, side = _weaker(low, side, +1), (x, excess), +1
         else:
@@ -70,11 +100,10 @@ def solve(
             x, factor = x - np.sign(excess) * factor, min(2 * factor, np.log(16.0))
         elif high[0] - low[0] > search.narrow:
             x = _between(low, high)
-        elif factor := search.sharpen():  # the norms were not precise enough to tell where the zero is
+        elif factor := search.sharpen():  # the norms were not precise enough to locate the zero
             low, high, side = None, None, 0
         else:
-            break
-    return search.result()
+            return
 
 
 def _weaker(end: Any, side: int, now: int) -> Any:
@@ -91,127 +120,106 @@ def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
 
 
 class _Search:
-    """Solutions along strengths: the best point and the best bound of all so far."""
+    """Solutions along strengths: the point of least objective and the dual point of the highest bound so far."""
 
-    def __init__(self, problem: Problem, matrix: Matrix, regularizer: Regularizer, tol: float, max_iter: int, progress):
-        self.problem, self.matrix, self.regularizer = problem, matrix, regularizer
-        self.tol, self.max_iter, self.progress = tol, max_iter, progress
-        self.solver = newton if problem.loss.complete and problem.loss.convex else lbfgs
-        self.convex = problem.loss.convex and regularizer.convex
-        self.rounded = matrix.form != "float64" and tol < FLOAT32_TOL
-        self.start: Point | None = None
-        self.steps = self.pair_steps = self.failed = 0
-        self.inner = 0.1 * tol
-        self.mismatch, self.at_zero, self.inside, self.least = np.inf, np.inf, 0.0, 0.0
-        self.best, self.strength, self.primal, self.dual = problem.zero(), np.inf, np.inf, -np.inf
-
-    def at_fixed(self, strength: float) -> Regularized:
-        problem = replace(self.problem, strength=strength)
-        found = self._found(problem, self.tol)
-        point, dual = self._exact(problem, found)
-        short = problem.objective(point) - dual.value > self.tol * problem.scale(point)
-        if short and self.rounded and self.steps < self.max_iter:
-            self.sharpen()
-            found = self._found(problem, self.tol, point)
-            point, dual = found.point, found.dual
-        self.best, self.strength, self.primal = point, strength, problem.objective(point)
-        self.dual, self.inside = dual.value, self.primal - dual.value
-        self.mismatch = self.inside / self._scale()
-        return self.result()
-
-    def _found(self, problem: Problem, tol: float, start: Point | None = None) -> newton.Solution:
-        """The solution with the squared norm, and its steps counted."""
-        left = max(self.max_iter - self.steps, 1)
-        found = self.solver.solve(problem, self.matrix, tol=tol, max_iter=left, start=start, progress=self.progress)
-        self.steps, self.pair_steps = self.steps + found.steps, self.pair_steps + found.pair_steps
-        return found
+    def __init__(self, problem: LossProblem, budget: Budget):
+        self.problem, self.budget, self.regularizer = problem, budget, problem.regularizer
+        self.solutions = squared_norm.Solutions(problem, budget)
+        self.rounded = stored_bytes(problem.n, budget.memory) < 8 * problem.n**2 and budget.tol < FLOAT32_TOL
+        """Whether products as they are stored are too rough for the tolerance."""
+        self.start: Solution | None = None
+        self.inner, self.margin = 0.1 * budget.tol, 0.9
+        self.failed, self.blur, self.off, self.at_zero = 0, 0.0, np.inf, np.inf
+        self.best, self.strength, self.upper = problem.zero(), np.inf, problem.upper_bound(problem.zero())
+        self.lower = problem.least
+        self.v: np.ndarray | None = None
+        self.slopes_at: np.ndarray | None = None
+        self.judged: tuple[Point, Judgement] | None = None
 
     def zero_is_best(self) -> bool:
         """Whether f = 0 with the best intercept is within the tolerance."""
-        self.primal = self.problem.losses(self.best.values) + self.regularizer.value(0.0)
-        self.least = 1e-3 * self._scale()  # in a ball the least objective may be zero, and all gaps large next to it
-        problem = replace(self.problem, strength=1.0)
-        if problem.loss.smooth:
-            image = problem.image(self.best)
-            dual = newton.Dual.of_slopes(problem, self.best, image, self._product(image))
-        else:
-            v = problem.feasible(problem.loss.gradient(problem.y, self.best.values))
-            dual = newton.Dual.at(problem, v, self._product)
-        if not self.convex:
-            self.at_zero = self._excess_at_zero(np.sqrt(dual.square))
-            return False
-        self._bound(dual)
-        return self.primal - self.dual <= self.tol * self._scale()
-
-    def _excess_at_zero(self, slope: float) -> float:
-        """log(slope / R'(0)), the limit of the excess as f goes to 0: up to zero, f = 0 is a local minimum."""
-        kink = self.regularizer.derivative(0.0)
-        return float(np.log(slope / kink)) if slope > 0.0 and kink > 0.0 else -np.inf if kink > 0.0 else np.inf
-
-    def _product(self, V: np.ndarray) -> np.ndarray:
-        """K V, as precise as the tolerance asks for."""
-        return self.matrix.exactly(V) if self.rounded else self.matrix @ V
-
-    def _exact(self, problem: Problem, found: newton.Solution) -> tuple[Point, newton.Dual]:
-        """A solution with its best dual point, both with products as precise as the tolerance asks for."""
-        if not self.rounded:
-            return found.point, found.dual
-        outputs = found.point.coef.shape[1]
-        coef = -problem.weights * found.dual.v / problem.strength
-        applied = self.matrix.exactly(np.concatenate([found.point.coef, coef], axis=1))
-        point = replace(found.point, applied=applied[:, :outputs])
-        point = problem.centred(point) if problem.loss.convex else point
-        dual = replace(found.dual, square=max(float(np.vdot(coef, applied[:, outputs:])), 0.0))
-        if problem.loss.complete:
-            dual |= newton.Dual.near(problem, point, self.matrix.diagonal)
-        return point, dual
+        problem, values = self.problem, self.best.values
+        v = problem.loss.gradient(problem.y, values)
+        v = v if problem.loss.smooth else problem.feasible(v)
+        product = self._product(-problem.weights * v)
+        if problem.convex:
+            self._bound(v, product, self.best, values)
+            return self._certified()
+        slope, kink = np.sqrt(max(-float(np.sum(problem.weights * v * product)), 0.0)), self.regularizer.derivative(0.0)
+        # the limit of the excess as f goes to 0: up to zero, f = 0 is a local minimum
+        self.at_zero = np.log(slope / kink) if slope > 0.0 and kink > 0.0 else -np.inf if kink > 0.0 else np.inf
+        return False
 
     def first(self) -> float:
         """The logarithm of the strength to start with: a hundredth of where the data hardly count."""
-        return float(np.log(0.01 * self.problem.weights.sum() * self.matrix.diagonal.mean() + 1e-300))
+        return float(np.log(0.01 * self.problem.weights.sum() * self.problem.diagonal.mean() + 1e-300))
 
     def at(self, strength: float) -> float:
         """Solve with the squared norm; keep what is best so far; return the excess of the strength."""
-        problem = replace(self.problem, strength=strength)
-        found = self._found(problem, self.inner, self.start)
-        point, dual = self._exact(problem, found)
-        gap = max(problem.objective(point) - dual.value, 0.0)
-        self.failed = self.failed + 1 if gap > 10 * self.tol * problem.scale(point) else 0
-        self.start = found.point
+        problem = self.problem.with_strength(strength)
+        found = self.solutions.find(problem, self.inner, self.start)
+        duals = [found.dual.v]
+        if problem.loss.complete:
+            duals.append(problem.dual_variable(found.point.coef, strength))
+        coefs = [found.point.coef, *(-problem.weights * v for v in duals)]
+        applied, *products = np.split(self._product(np.concatenate(coefs, axis=1)), len(coefs), axis=1)
+        point = replace(found.point, applied=applied)
+        point = problem.centred(point) if problem.loss.convex else point
+        self.start, excess = replace(found, point=point), self.regularizer.excess(strength, np.sqrt(point.squared_norm))
+        if not self.problem.convex:
+            self._keep_nearest(abs(excess), self._allowed(point), strength, found)
+            return excess
+        self._keep(self._allowed(point), strength)
+        for v, product in zip(duals, products, strict=True):
+            self._bound(v, product, point, found.point.values)
+        squared_norm = float(np.vdot(coefs[1], products[0])) / strength**2
+        gap = problem.objective(point) - replace(found.dual, squared_norm=squared_norm).value
+        self.failed = self.failed + 1 if gap > 10 * self.budget.tol * problem.scale(point) else 0
+        # the norm of a solution with a gap is off by at most sqrt(2 gap / strength)
+        self.blur = np.sqrt(2.0 * max(gap, 0.0) / (strength * max(point.squared_norm, 1e-300)))
         if self.failed > 2 and self.rounded:
             self.sharpen()
-        t = np.sqrt(point.square)
-        self._keep(problem, self._allowed(point, t), strength, gap)
-        if self.convex:
-            self._bound(dual)
-        excess = self.regularizer.excess(strength, t)
-        self.mismatch = abs(excess)
         return excess
 
-    def _allowed(self, point: Point, t: float) -> Point:
-        """The point, shrunk to the largest norm that the regulariser allows."""
-        if t <= self.regularizer.largest:
+    def _product(self, V: np.ndarray) -> np.ndarray:
+        """K V, as precise as the tolerance asks for."""
+        return self.problem.gram.astype(np.float64) @ V if self.rounded else self.solutions.matrix @ V
+
+    def _allowed(self, point: Point) -> Point:
+        """The point, shrunk to the largest norm that the regulariser allows, with the best intercept there."""
+        t, largest = self.problem.norm_bound(point.coef, point.applied), self.regularizer.largest
+        if t <= largest:
             return point
-        shrink = self.regularizer.largest / t
-        return self.problem.centred(Point(shrink * point.coef, point.intercept, shrink * point.applied))
+        return self.problem.centred(replace(point, coef=largest / t * point.coef, applied=largest / t * point.applied))
 
-    def _keep(self, problem: Problem, point: Point, strength: float, gap: float) -> None:
-        value = problem.losses(point.values) + self.regularizer.value(np.sqrt(point.square))
-        if value < self.primal:
-            self.best, self.primal, self.strength, self.inside = point, value, strength, gap
+    def _keep(self, point: Point, strength: float) -> None:
+        """Keep a point if its objective is less, whatever roundings did."""
+        value = self.problem.upper_bound(point)
+        if value < self.upper:
+            self.best, self.upper, self.strength = point, value, strength
 
-    def _bound(self, dual: newton.Dual) -> None:
-        """-sum_i w_i l*(y_i, v_i) - R*(s) at a dual point, where s = ||sum_i w_i v_i k(x_i, .)||."""
-        s = dual.strength * np.sqrt(max(dual.square, 0.0))
-        shrink = self.regularizer.within(s)
-        if shrink < 1.0 and not self.problem.loss.complete:
-            return
-        conjugates = dual.conjugates if shrink == 1.0 else self.problem.conjugates(shrink * dual.v)
-        self.dual = max(self.dual, -conjugates - self.regularizer.conjugate(shrink * s))
+    def _keep_nearest(self, off: float, point: Point, strength: float, found: Solution) -> None:
+        """Without convexity: keep a point if its strength is nearer to the effective one, wherever its objective is."""
+        if off <= self.off:
+            self.best, self.strength, self.off = point, strength, off
+            self.v, self.slopes_at = found.dual.v, found.point.values
+
+    def _bound(self, v: np.ndarray, product: np.ndarray, point: Point, slopes_at: np.ndarray) -> None:
+        """Keep a dual point if its bound is higher."""
+        value = self.problem.lower_bound(v, product, point, slopes_at)
+        if value > self.lower:
+            self.lower, self.v, self.slopes_at = value, v, slopes_at
+
+    def blurred(self, excess: float) -> bool:
+        """Whether the norm is not known well enough for the sign of the excess; then better solutions follow."""
+        if not abs(excess) < self.blur or self.inner < FINEST:
+            return False
+        self.inner *= 0.01
+        return True
 
     @property
     def narrow(self) -> float:
-        """The width of a bracket in which norms no longer tell where the zero is."""
+        """The width of a bracket in which norms no longer locate the zero."""
         return 1e-5 if self.rounded else 1e-10
 
     def sharpen(self) -> float:
@@ -220,38 +228,45 @@ class _Search:
         Zero if they are that precise already.
         """
         if self.rounded:
-            self.matrix.refine()
+            self.solutions.refine()
             self.rounded, self.failed = False, 0
             if self.start is not None:
-                self.start = replace(self.start, applied=self.matrix @ self.start.coef)
+                self.start = self.solutions.refreshed(self.start)
             return 1e-4
         before, self.inner = self.inner, 0.0
         return 1e-9 if before > 0.0 else 0.0
 
-    def _scale(self) -> float:
-        values = np.abs(self.problem.loss.value(self.problem.y, self.best.values))
-        t = np.sqrt(self.best.square)
-        scale = float(np.sum(self.problem.weights * values)) + self.regularizer.value(t)
-        return max(scale, self.least, 1e-300)
-
     def done(self, excess: float) -> bool:
         """Whether the tolerance is reached, or solutions fail and there is no use in more of them."""
-        if self.steps >= self.max_iter or self.failed > 2:
+        if self.solutions.exhausted or self.failed > 2:
             return True
-        if self.convex:
-            return self.primal - self.dual <= self.tol * self._scale()
-        # from where f falls as 1 / strength, stronger regularisers tell nothing new
+        if self.problem.convex:
+            return self._certified()
+        # from where f falls as 1 / strength, stronger regularisers bring nothing new
         vanishes = self.at_zero - 0.01 <= excess <= self.at_zero + 0.01 <= 0.01
-        return abs(excess) <= self.tol or vanishes
+        return abs(excess) <= self.budget.tol or vanishes
 
-    def result(self) -> Regularized:
-        precision = "float64" if self.matrix.form.startswith("float64") else "float32 products"
-        precision += ", float64 gap" if self.rounded else ""
-        # without convexity there is no gap, but the same difference vanishes at a stationary point, from either side
-        mismatch = abs(self.mismatch) if np.isfinite(self.strength) else max(self.at_zero, 0.0)
-        relative = max(self.primal - self.dual, 0.0) / self._scale() if self.convex else mismatch
-        squared = self.convex and self.regularizer.fixed_strength is not None
-        bound = float(np.sqrt(2.0 * max(self.inside, 0.0) / self.strength)) if squared else np.inf
-        dual = self.dual if self.convex else None
-        steps = max(self.steps, 1), self.pair_steps
-        return Regularized(self.best, self.strength, self.primal, dual, relative, *steps, bound, precision)
+    def _certified(self) -> bool:
+        """Whether the gap is within the tolerance, and the certificate's own products agree."""
+        if self.upper - self.lower > self.margin * self.budget.tol * self.problem.scale(self.best):
+            return False
+        self.margin *= 0.3  # for the next time, if they do not agree
+        return bool(self._judge().residuals[0] <= self.budget.tol)
+
+    def _judge(self) -> Judgement:
+        """Of the best point, whose norm is within what the regulariser allows to the last digit."""
+        if self.judged is None or self.judged[0] is not self.best:
+            if np.isfinite(self.regularizer.largest):
+                applied = self.problem.gram.astype(np.float64) @ self.best.coef
+                self.best = self._allowed(replace(self.best, applied=applied))
+            point = self.best
+            self.judged = point, self.problem.judge(point.coef, point.intercept, self.v, self.slopes_at)
+        return self.judged[1]
+
+    def result(self, plan: Plan) -> Result:
+        """The best point with its certificate."""
+        problem, zero = self.problem, self.problem.zero()
+        if self.at_zero <= 0.0 and problem.objective(zero) <= problem.objective(self.best):  # another local minimum
+            self.best, self.strength, self.v, self.slopes_at = zero, np.inf, None, None
+        judgement = self._judge()
+        return _result(self.best, judgement, self.strength, self.solutions, plan)

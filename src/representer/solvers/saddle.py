@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, eigh, lapack, solve_triangular, svd
+from sklearn.preprocessing import PolynomialFeatures
 
-from representer.gram import Gram
-from representer.kernels.base import Kernel
+from representer.gram.tiled import Gram
+from representer.result import Budget, Plan
+
+way_out = "use fewer centers (such as centers=1000), or a larger memory="
+
+
+@dataclass(frozen=True)
+class Polynomials:
+    """All monomials up to a degree in (x - shift) / scale, which lies between -1 and 1 on the data; none below 0."""
+
+    degree: int
+    shift: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def on(cls, X: np.ndarray, degree: int) -> Polynomials:
+        """Shift and scale from the ranges of the columns."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        return cls(degree, (high + low) / 2.0, np.where(high > low, (high - low) / 2.0, 1.0))
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """p_j(x_i), shape (n, n_polynomials)."""
+        if self.degree < 0:
+            return np.empty((len(X), 0))
+        return PolynomialFeatures(self.degree).fit_transform((X - self.shift) / self.scale)
+
+    def gradient(self, X: np.ndarray) -> np.ndarray:
+        """dp_j / dx at each x, shape (n, n_polynomials, n_columns)."""
+        if self.degree < 0:
+            return np.empty((len(X), 0, X.shape[1]))
+        powers = PolynomialFeatures(self.degree).fit(X[:1]).powers_
+        T, parts = (X - self.shift) / self.scale, []
+        for column, unit in enumerate(np.eye(X.shape[1], dtype=int)):
+            lower = np.prod(T[:, None, :] ** np.maximum(powers - unit, 0), axis=2)
+            parts.append(powers[:, column] * lower / self.scale[column])
+        return np.stack(parts, axis=2)
 
 
 class Saddle:
@@ -21,19 +56,25 @@ class Saddle:
 
     Parameters
     ----------
-    kernel : Kernel
-        Conditionally positive definite of an order that the polynomials reach.
-    inputs : prepared inputs
+    gram : Gram
+        Of a kernel that is conditionally positive definite of an order that the polynomials reach.
     P : array of shape (n, n_polynomials)
     weights : array of shape (n,), positive
     """
 
-    def __init__(
-        self, kernel: Kernel, inputs: Any, P: np.ndarray, weights: np.ndarray, threads: int | None = None
-    ) -> None:
-        self.root = np.sqrt(weights)[:, None]
-        self.rotation = Rotation(self.root * P)
-        K = kernel.block(inputs, threads=threads).astype(np.float64, copy=False)
+    name = "null_space_cholesky"
+
+    @staticmethod
+    def cost(n: int, path: bool, budget: Budget) -> Plan:
+        """2 n^2 doubles and n^3 / 3 operations; for leave-one-out 4 n^2 and an eigendecomposition."""
+        bytes_, seconds = 8 * n * n * (4 if path else 2), (1.5e-10 if path else 1.5e-11) * n**3 + 1e-8 * n**2
+        plan = Plan(Saddle.name, "all points are centers", bytes_, n * (n + 1) // 2, seconds)
+        return plan.within(budget.memory, way_out)
+
+    def __init__(self, gram: Gram, P: np.ndarray, weights: np.ndarray) -> None:
+        self.centers, self.root = gram, np.sqrt(weights)[:, None]
+        self.rotation = self.outer = Rotation(self.root * P)
+        K = gram.dense().astype(np.float64, copy=False)
         K *= self.root
         K *= self.root.ravel()
         # the transposed view is column-major as LAPACK wants it, and the same matrix
@@ -87,29 +128,30 @@ class Restricted:
 
     Parameters
     ----------
-    kernel : Kernel
-    inputs, centers : prepared inputs
+    gram : Gram
+        Of the data and the centres, k(x_i, z_j).
+    centers : Gram
+        Of the centres.
     P, P_centers : arrays of shape (n, n_polynomials) and (n_centers, n_polynomials)
     weights : array of shape (n,), positive
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        inputs: Any,
-        centers: Any,
-        P: np.ndarray,
-        P_centers: np.ndarray,
-        weights: np.ndarray,
-        threads: int | None = None,
-    ) -> None:
-        self.root = np.sqrt(weights)[:, None]
+    name = "svd"
+
+    @staticmethod
+    def cost(n: int, m: int, budget: Budget) -> Plan:
+        """4 n m + 4 m^2 doubles and some n m^2 operations, for m centres."""
+        bytes_, seconds = 8 * (4 * n * m + 4 * m * m), 3e-10 * n * m * min(n, m) + 1e-8 * n * m
+        plan = Plan(Restricted.name, "centers are not all points", bytes_, n * m + m * (m + 1) // 2, seconds)
+        return plan.within(budget.memory, way_out)
+
+    def __init__(self, gram: Gram, centers: Gram, P: np.ndarray, P_centers: np.ndarray, weights: np.ndarray) -> None:
+        self.gram, self.centers, self.root = gram, centers, np.sqrt(weights)[:, None]
         self.rotation = Rotation(P_centers)
         m = self.rotation.rank
-        square = self.rotation.back(self.rotation.back(kernel.block(centers, threads=threads).T), side="R")[m:, m:]
+        square = self.rotation.back(self.rotation.back(centers.dense().T), side="R")[m:, m:]
         self.L = _positive(np.asfortranarray(square), "the centers", "fewer of them")
-        self.gram = Gram.of(kernel, inputs, centers, threads=threads)
-        B = self.rotation.back(self.gram.dense().T)[m:].T
+        B = self.rotation.back(gram.dense().T)[m:].T
         B = self.root * solve_triangular(self.L, B.T, lower=True).T
         self.outer = Rotation(self.root * P)
         self.polynomials = self.outer.forward(np.eye(len(B), self.outer.rank))
@@ -173,7 +215,7 @@ class Rotation:
             self.reflections, self.tau, _, _ = lapack.dgeqrf(np.asfortranarray(full))
 
     def back(self, C: np.ndarray, side: str = "L") -> np.ndarray:
-        """Q'C, or C Q from the right side; C is overwritten if it is column-major."""
+        """Q'C, or C Q from the right-hand side; C is overwritten if it is column-major."""
         return self._apply(C, side, "T" if side == "L" else "N")
 
     def forward(self, C: np.ndarray) -> np.ndarray:

@@ -10,7 +10,8 @@ from time import perf_counter
 import numpy as np
 from scipy.linalg import eigh
 
-from representer.problem import RidgeProblem
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget, Plan
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,20 @@ class Path:
     """Array of shape (n_alphas, n_targets): n |r|^2 / tr(I - H)^2, r the weighted residuals and H the hat matrix."""
 
 
+def plan_of_path(name: str, problem: RidgeProblem, bytes_: int, seconds: float, budget: Budget) -> Plan:
+    """The plan of a decomposition that takes so many bytes."""
+    reason = "alpha is chosen from several by leave-one-out"
+    plan = Plan(name, reason, bytes_ + problem.gram.nbytes, problem.n * (problem.n + 1), seconds)
+    return plan.within(
+        budget.memory, "use a single alpha with solver='conjugate_gradient', fewer rows, or a larger memory="
+    )
+
+
+def bytes_of_path(problem: RidgeProblem, alphas: np.ndarray) -> int:
+    """Solutions of all right-hand sides for each alpha, in two places, diagonals of G, and predictions."""
+    return 8 * alphas.size * problem.n * (4 + problem.intercept)
+
+
 class Decomposition:
     """D K D = U diag(values) U', computed once; every alpha and target is then a product with U.
 
@@ -31,35 +46,43 @@ class Decomposition:
 
     name = "eigendecomposition"
 
+    @staticmethod
+    def cost(problem: RidgeProblem, budget: Budget, alphas: np.ndarray) -> Plan:
+        """3 n^2 doubles and about 10 n^3 operations, for any number of alphas."""
+        n = problem.n
+        bytes_ = 8 * n * n + max(16 * n * n, 8 * n * n + bytes_of_path(problem, alphas))
+        return plan_of_path(Decomposition.name, problem, bytes_, 1.2e-10 * n**3, budget)
+
     def __init__(self, problem: RidgeProblem):
         started = perf_counter()
         self.problem = problem
-        A = weighted_matrix(problem).T  # the same matrix in the order that LAPACK takes without a copy
+        A = problem.matrix(0.0).T  # the same matrix in the order that LAPACK takes without a copy
         self.values, self.U = eigh(A, overwrite_a=True, check_finite=False, driver="evd")
-        np.maximum(self.values, 0.0, out=self.values)
-        self.inside = self.U.T @ problem.right_sides
+        if problem.gram.definite:
+            np.maximum(self.values, 0.0, out=self.values)
+        self.rounding = len(self.values) * np.finfo(np.float64).eps * np.abs(self.values[[0, -1]]).max()
+        self.inside = self.U.T @ problem.right_hand_sides
         self.seconds = perf_counter() - started
 
     def solve(self, alpha: np.ndarray) -> np.ndarray:
-        """Solutions of all right sides, with one alpha for each."""
+        """Solutions of all right-hand sides, with one alpha for each."""
         return self.U @ (self.inside / self._shifted(alpha))
 
     def _shifted(self, alpha: np.ndarray) -> np.ndarray:
         """values + alpha, infinite where both are zero to rounding, so that such directions are left out."""
         shifted = self.values[:, None] + alpha
-        return np.where(shifted > len(self.values) * np.finfo(np.float64).eps * self.values[-1], shifted, np.inf)
+        return np.where(np.abs(shifted) > self.rounding, shifted, np.inf)
 
     def path(self, alphas: np.ndarray) -> Path:
         """Leave-one-out predictions for alphas of shape (n_alphas, n_targets), all alphas in one product."""
         return leave_out(self.problem, self.at, alphas)
 
     def at(self, alphas: np.ndarray, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """The diagonal of G for each alpha, and solutions of shape (n, n_alphas, n_columns) of these right sides."""
+        """The diagonals of G, and the solutions of these right-hand sides, of shape (n, n_alphas, n_columns)."""
         # directions outside the range of K decide when one row is left out, so here they are not left out but get a
         # ridge that rounding leaves visible
-        least = 10.0 * len(self.values) * np.finfo(np.float64).eps * self.values[-1]
-        shifted = self.values[:, None] + np.maximum(alphas, least)
-        inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted > 0.0)
+        shifted = self.values[:, None] + np.maximum(alphas, 10.0 * self.rounding)
+        inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted != 0.0)
         inside = inverse[:, :, None] * self.inside[:, None, columns]
         return self.squares @ inverse, (self.U @ inside.reshape(len(inside), -1)).reshape(inside.shape)
 
@@ -68,22 +91,13 @@ class Decomposition:
         return self.U**2
 
 
-def weighted_matrix(problem: RidgeProblem) -> np.ndarray:
-    """D K D in float64."""
-    A = problem.kernel.block(problem.exact, threads=problem.threads).astype(np.float64, copy=False)
-    if problem.weights is not None:
-        A *= problem.root
-        A *= problem.root.ravel()
-    return A
-
-
 def leave_out(
     problem: RidgeProblem, at: Callable[[np.ndarray, list[int]], tuple[np.ndarray, np.ndarray]], alphas: np.ndarray
 ) -> Path:
     """Leave-one-out predictions for alphas of shape (n_alphas, n_targets).
 
-    ``at(alphas, columns)`` gives the diagonals of G and the solutions of the right sides ``columns``, which all targets
-    with the same alphas share.
+    ``at(alphas, columns)`` gives the diagonals of G and the solutions of the right-hand sides ``columns``, which all
+    targets with the same alphas share.
     """
     n, targets = problem.targets.shape
     predictions, gcv = np.empty((len(alphas), n, targets)), np.empty((len(alphas), targets))
@@ -103,17 +117,22 @@ def _leave_out(
     """Predictions and generalised cross-validation of one target; columns are alphas."""
     intercept = np.zeros(Z.shape[1])
     if u is not None:
-        total = (problem.root * u).sum(axis=0)
-        inside = total > 1e-10 * np.linalg.norm(problem.root) * np.linalg.norm(u, axis=0)
+        total = (problem.sqrt_weights * u).sum(axis=0)
+        inside = np.abs(total) > 1e-10 * np.linalg.norm(problem.sqrt_weights) * np.linalg.norm(u, axis=0)
         mean = np.average(problem.targets[:, target], weights=problem.weights)
-        intercept = np.divide((problem.root * Z).sum(axis=0), total, out=np.full_like(total, mean), where=inside)
+        intercept = np.divide(
+            (problem.sqrt_weights * Z).sum(axis=0), total, out=np.full_like(total, mean), where=inside
+        )
         Z = np.where(inside, Z - u * intercept, Z)
         diagonal = diagonal - np.divide(u**2, total, out=np.zeros_like(u), where=inside)
-    scaled = problem.root * np.maximum(diagonal, 0.0)
-    predictions = problem.targets[:, target, None] - np.divide(Z, scaled, out=np.zeros_like(Z), where=scaled > 0)
-    left_out = problem.root.ravel() == 0
+    scaled = problem.sqrt_weights * (np.maximum(diagonal, 0.0) if problem.gram.definite else diagonal)
+    predictions = problem.targets[:, target, None] - np.divide(Z, scaled, out=np.zeros_like(Z), where=scaled != 0)
+    left_out = problem.sqrt_weights.ravel() == 0
     if np.any(left_out):  # they took no part in the fit, so it predicts them as it is
-        predictions[left_out] = problem.gram.rows(left_out) @ (problem.root * Z) + intercept
+        predictions[left_out] = (
+            problem.gram.astype(np.float64).block(np.flatnonzero(left_out), slice(None)) @ (problem.sqrt_weights * Z)
+            + intercept
+        )
     # alpha G are the residuals' operator I - H, and alpha Z the residuals themselves; the factors cancel
     used = ~left_out
     trace = np.maximum(diagonal[used], 0.0).sum(axis=0)

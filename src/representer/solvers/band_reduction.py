@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded, qr
 
-from representer import _tiles
-from representer._loops import banded, narrow, products
-from representer.problem import RidgeProblem
-from representer.solvers.spectral import Decomposition, Path, leave_out, weighted_matrix
+from representer import _parallel
+from representer._loops import products
+from representer._loops.simd import banded, skinny_products
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget, Plan
+from representer.solvers.eigendecomposition import Path, bytes_of_path, leave_out, plan_of_path
 
+BAND_FROM = 2000
+"""Rows from which alphas go by band reduction. On one thread, with 50 alphas, an eigendecomposition took 0.7 of its
+time at 1,000 rows, 1.15 at 2,000 and 1.5 at 3,000."""
+ROWS_FOR_EACH_ALPHA = 40
+"""Rows for each alpha of a path that a band reduction needs, because every alpha costs it more."""
 WIDTH = 24
 """Diagonals of B below the main one. More make the reduction faster, and each alpha slower."""
 GROUP = 120
 """Reflections that are applied together, some panels of WIDTH columns."""
 COLUMNS = 320
 """Columns of Q that a thread finds at a time."""
-RUNS = 4
+PRODUCT_RUNS = 4
 """Sums of a product A V, each as large as the whole."""
-TOGETHER = 25
+FACTORS = 25
 """Alphas whose factors are stored at a time."""
-NARROW = 48
+STRIP = 48
 """Columns of Q' that a thread takes at a time, so few that the last rows of L^(-1) Q' stay in the first-level cache."""
 
 Reflections = tuple[np.ndarray, np.ndarray]
@@ -41,22 +49,34 @@ class BandReduction:
     LinAlgError: those are for an eigendecomposition.
     """
 
-    name = "band reduction"
+    name = "band_reduction"
+
+    @staticmethod
+    def cost(problem: RidgeProblem, budget: Budget, alphas: np.ndarray) -> Plan:
+        """1.5 n^2 doubles, 8/3 n^3 operations in matrix products and 48 n^2 for each alpha."""
+        n, different = problem.n, np.unique(alphas, axis=1).size  # targets with the same path share it
+        reduction = 4 * n * n + 8 * n * 6 * GROUP  # reflections, and what a group of them is found with
+        factors = 8 * n * (WIDTH + 4) * min(len(alphas), FACTORS) + bytes_of_path(problem, alphas)
+        bytes_, seconds = 8 * n * n + max(reduction, factors), 4e-11 * n**3 + 1e-8 * n**2 * different
+        plan = plan_of_path(BandReduction.name, problem, bytes_, seconds, budget)
+        if n >= max(BAND_FROM, ROWS_FOR_EACH_ALPHA * different) and alphas.min() > 0 and problem.gram.definite:
+            return plan
+        return replace(plan, refusal="A band reduction is for many rows, positive alphas and a definite kernel.")
 
     def __init__(self, problem: RidgeProblem, smallest: float):
         started = perf_counter()
         self.problem = problem
-        A = weighted_matrix(problem)
+        A = problem.matrix(0.0)
         if not smallest > len(A) * np.finfo(np.float64).eps * np.linalg.norm(A):
             raise np.linalg.LinAlgError("alpha is zero to rounding")
-        with _tiles.one_blas_thread():
-            self.B, reflections = reduce(A, problem.threads)
-            self.transposed = orthogonal(reflections, A, problem.threads)  # Q', in place of A
-        self.inside = self.transposed @ problem.right_sides
+        with _parallel.one_blas_thread():
+            self.B, reflections = reduce(A, problem.gram.threads)
+            self.transposed = orthogonal(reflections, A, problem.gram.threads)  # Q', in place of A
+        self.inside = self.transposed @ problem.right_hand_sides
         self.seconds = perf_counter() - started
 
     def solve(self, alpha: np.ndarray) -> np.ndarray:
-        """Solutions of all right sides, with one alpha for each."""
+        """Solutions of all right-hand sides, with one alpha for each."""
         columns = zip(alpha, self.inside.T, strict=True)
         return self._outside(np.stack([cho_solve_banded((self._factor(a), False), c) for a, c in columns], axis=1))
 
@@ -65,12 +85,12 @@ class BandReduction:
         return leave_out(self.problem, self.at, alphas)
 
     def at(self, alphas: np.ndarray, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """The diagonal of G for each alpha, and solutions of shape (n, n_alphas, n_columns) of these right sides."""
+        """The diagonals of G, and the solutions of these right-hand sides, of shape (n, n_alphas, n_columns)."""
         n, inside = self.problem.n, self.inside[:, columns]
         self._factor(alphas.min())  # raises before long work
         diagonal, solutions = np.empty((len(alphas), n)), np.empty((n, len(alphas), len(columns)))
-        rows = np.zeros((min(len(alphas), TOGETHER), -(-n // 4) * 4, WIDTH + 4))
-        for some in _tiles.split(len(alphas), TOGETHER):
+        rows = np.zeros((min(len(alphas), FACTORS), -(-n // 4) * 4, WIDTH + 4))
+        for some in _parallel.split(len(alphas), FACTORS):
             self._some_at(alphas[some], inside, rows, diagonal[some], solutions[:, some])
         return diagonal.T, self._outside(solutions.reshape(n, -1)).reshape(solutions.shape)
 
@@ -80,7 +100,7 @@ class BandReduction:
         """The rows of L as `banded.column_norms` wants them, the diagonal of G and B's solutions, for some alphas."""
         n, padded = self.problem.n, rows.shape[1]
 
-        def factorise(run: list[int]) -> None:
+        def factorise(run: Any) -> None:
             for i in run:
                 factor = self._factor(alphas[i])
                 solutions[:, i] = cho_solve_banded((factor, False), inside)
@@ -90,8 +110,8 @@ class BandReduction:
                 for r in range(n, padded):
                     rows[i, r, WIDTH + r % 4] = 1.0
 
-        def substitute(run: list[slice]) -> None:
-            Q, norms = np.zeros((padded, NARROW)), np.empty(NARROW)
+        def substitute(run: Any) -> None:
+            Q, norms = np.zeros((padded, STRIP)), np.empty(STRIP)
             for part in run:
                 size = part.stop - part.start
                 Q[:n, :size] = self.transposed[:, part]
@@ -99,8 +119,8 @@ class BandReduction:
                     banded.column_norms(L, Q, norms)
                     out[part] = norms[:size]
 
-        _walk(list(range(len(alphas))), factorise, self.problem.threads)
-        _walk(_tiles.split(n, NARROW), substitute, self.problem.threads)
+        _map(list(range(len(alphas))), factorise, self.problem.gram.threads)
+        _map(_parallel.split(n, STRIP), substitute, self.problem.gram.threads)
 
     def _factor(self, alpha: float) -> np.ndarray:
         """U of B + alpha I = U'U by its diagonals; its columns are the rows of L."""
@@ -110,21 +130,6 @@ class BandReduction:
 
     def _outside(self, solutions: np.ndarray) -> np.ndarray:
         return self.transposed.T @ solutions
-
-
-def decompose(problem: RidgeProblem, alphas: np.ndarray, *, banded: bool) -> tuple[BandReduction | Decomposition, Path]:
-    """The path by eigendecomposition or, if ``banded``, by band reduction.
-
-    An eigendecomposition takes its place where K is not definite or an alpha is zero to rounding.
-    """
-    if banded and problem.kernel.definite:
-        try:
-            reduction = BandReduction(problem, alphas.min())
-            return reduction, reduction.path(alphas)
-        except np.linalg.LinAlgError:
-            reduction = None  # its memory is for the eigenvectors
-    decomposition = Decomposition(problem)
-    return decomposition, decomposition.path(alphas)
 
 
 def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, list[Reflections]]:
@@ -197,34 +202,34 @@ def _triangle(V: np.ndarray, scales: np.ndarray) -> np.ndarray:
 def _product(A: np.ndarray, changes: np.ndarray, V: np.ndarray, threads: int | None) -> np.ndarray:
     """(A - changes) V, where the upper triangle of A is complete for squares that end with a group."""
     head, coefs = GROUP - WIDTH - changes.shape[1] // 2, _swapped(V.T @ changes)
-    rows = _tiles.split(len(V), -(-len(V) // RUNS))
+    rows = _parallel.split(len(V), -(-len(V) // PRODUCT_RUNS))
 
-    def visit(run: list[int]) -> np.ndarray:
+    def visit(run: Any) -> np.ndarray:
         Y = np.zeros(V.shape)
         for first in run:
             products.subtract_product(changes[rows[first]], coefs, Y[rows[first]])
-            narrow.add_symmetric(A, V, Y, head, GROUP, first, len(rows))
+            skinny_products.add_symmetric(A, V, Y, head, GROUP, first, len(rows))
         return Y
 
-    return sum(_tiles.walk(list(range(len(rows))), visit, threads=threads, runs=len(rows)))
+    return sum(_parallel.map_tiles(list(range(len(rows))), visit, threads=threads, runs=len(rows)))
 
 
 def _update(A: np.ndarray, changes: np.ndarray, threads: int | None) -> None:
     """A -= V W' + W V' for all changes, after the rows and columns of their group."""
 
-    def visit(run: list[slice]) -> None:
+    def visit(run: Any) -> None:
         for rows in run:
             right = changes[rows.start :]
             products.subtract_product(_swapped(changes[rows]), right, A[rows, rows.start :])
 
-    _walk(_tiles.split(len(A), GROUP)[1:], visit, threads)
+    _map(_parallel.split(len(A), GROUP)[1:], visit, threads)
 
 
 def orthogonal(reflections: list[Reflections], out: np.ndarray, threads: int | None = None) -> np.ndarray:
     """Q', the rows of the product from the last reflections on, some at a time, written to out."""
     n = len(out)
 
-    def visit(run: list[slice]) -> None:
+    def visit(run: Any) -> None:
         for part in run:
             rows = out[part]
             rows[:] = 0.0
@@ -234,11 +239,11 @@ def orthogonal(reflections: list[Reflections], out: np.ndarray, threads: int | N
                 changed = rows[max(first - part.start, 0) :, first:]  # others are unit vectors that V does not reach
                 products.subtract_product((changed @ V) @ T.T, V, changed)
 
-    _walk(_tiles.split(n, COLUMNS)[::-1], visit, threads)
+    _map(_parallel.split(n, COLUMNS)[::-1], visit, threads)
     return out
 
 
-def _walk(parts: list[Any], visit: Any, threads: int | None) -> None:
+def _map(parts: list[Any], visit: Any, threads: int | None) -> None:
     """visit([part]) for each part, the next free thread takes the next one."""
-    for _ in _tiles.walk(parts, visit, threads=threads, runs=len(parts)):
+    for _ in _parallel.map_tiles(parts, visit, threads=threads, runs=len(parts)):
         pass

@@ -1,0 +1,60 @@
+"""Losses whose dual is a box, by SMO: hinge, absolute, epsilon-insensitive and pinball losses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from representer.problems.box import BoxProblem
+from representer.problems.loss import LossProblem
+from representer.problems.points import DualPoint, Point, Solution
+from representer.result import Budget, Plan
+from representer.solvers import smo
+
+FIRST_VIOLATION = 10.0
+"""Times the tolerance and the mean loss of f = 0: the KKT violation at which the gap is computed first."""
+TIGHTENINGS = 10
+"""How often the KKT violation is lowered, as the gap asks for."""
+
+name = "SMO"
+
+
+def applies(problem: LossProblem) -> bool:
+    """Whether the dual is a box with one sum, which a free intercept fixes."""
+    return problem.intercept and problem.loss.box(problem.y) is not None
+
+
+def dual_of(problem: LossProblem) -> BoxProblem:
+    """The dual over c = -w v / strength, with v between the ends of the loss's domain."""
+    lower, upper, epsilon = problem.loss.box(problem.y)  # type: ignore[misc]
+    size = problem.weights / problem.strength
+    low, high = (np.broadcast_to(-end * size, problem.y.shape).ravel() for end in (upper, lower))
+    return BoxProblem(problem.gram, problem.y.ravel(), low, high, epsilon)
+
+
+def cost(problem: LossProblem, budget: Budget) -> Plan:
+    """The plan for one output; others follow one by one."""
+    return smo.cost_of_pairs(problem.gram, np.array([problem.n]), budget)
+
+
+def solve(problem: LossProblem, budget: Budget, start: np.ndarray | None = None) -> Solution:
+    """SMO to ever smaller KKT violations, until the duality gap is ``tol`` times the objective or none is reached.
+
+    ``start`` is a feasible dual point.
+    """
+    dual = dual_of(problem)
+    c = None if start is None else -(problem.weights * start / problem.strength).ravel()
+    mean_loss = problem.losses(problem.zero().values) / problem.weights.sum()
+    violation, steps = FIRST_VIOLATION * max(budget.tol, 1e-15) * max(mean_loss, 1e-300), 0
+    for _ in range(TIGHTENINGS):
+        limits = replace(budget, tol=violation, max_iter=budget.max_iter - steps)
+        found = smo.solve(dual, limits, "its dual is a box", c)
+        c, steps = found.coef, steps + found.certificate.iterations
+        point = problem.centred(Point(c[:, None], found.intercept, found.applied[:, None]))  # type: ignore[index]
+        bound, primal = DualPoint.near(problem, point), problem.objective(point)
+        share = budget.tol * problem.scale(point) / max(primal - bound.value, 1e-300)
+        if share >= 1.0 or not found.certificate.converged or steps >= budget.max_iter:
+            break
+        violation *= float(np.clip(0.7 * share, 1e-3, 0.5))
+    return Solution(point, primal, bound, 0, steps, found.certificate.precision)

@@ -1,0 +1,25 @@
+"""How much of the memory iterative solvers use, and what they may keep in it."""
+
+from __future__ import annotations
+
+from representer import _parallel
+
+
+def working_memory(memory: int) -> int:
+    """The part of the memory that an iterative solver may use."""
+    return min(memory // 2, 4 * 10**9)
+
+
+def stores_matrix(n: int, memory: int) -> bool:
+    """Whether a float32 kernel matrix takes less than a quarter of the memory; products with it are twice as fast."""
+    return 4 * n * n <= memory // 4
+
+
+def stores_tiles(n: int, memory: int) -> bool:
+    """Whether the float32 tiles of a lower triangle take less than a quarter of the memory."""
+    return 2 * n * n <= memory // 4
+
+
+def bytes_of_tiles(n: int, threads: int | None) -> int:
+    """A tile of each thread, and half as much again for what kernels need to fill it."""
+    return 3 * min(_parallel.TILE_BYTES, 8 * n * n) // 2 * (threads or _parallel.default_threads())

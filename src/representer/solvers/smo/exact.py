@@ -1,0 +1,91 @@
+"""Gradients of a box-constrained dual from float64 kernel values, where they decide its violation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from representer.problems.box import BoxProblem
+from representer.solvers.smo.state import KKT, State, require_finite
+
+EXACT_PAIRS = 2 * 10**5
+"""Kernel values in float64 that a check may take rather than measure the size of roundings."""
+VALUE = 3e-7
+"""Relative standard error of the objective up to which that of g does not matter for it."""
+DEVIATIONS = 10.0
+"""Standard errors by which a gradient may be off."""
+
+
+def add_products(
+    problem: BoxProblem, state: State, dtype: type, index: np.ndarray, change: np.ndarray, rows: np.ndarray
+) -> None:
+    """g[rows] <- g[rows] + K[rows, index] change, with K in this precision."""
+    if len(index) and len(rows):
+        K = problem.gram.gram if problem.gram.stored is not None else problem.gram
+        K = K.astype(dtype)
+        part = K.take(rows) if rows is index else K.take(rows, index)
+        state.g[rows] += part @ change
+
+
+def exact_kkt(problem: BoxProblem, state: State, index: np.ndarray) -> KKT:
+    """Compute g of these coefficients in float64; the KKT conditions of all."""
+    active, wanted = np.flatnonzero(state.c), np.zeros(problem.n, bool)
+    wanted[index] = True
+    if 2 * np.count_nonzero(wanted[active]) > len(active):  # a value between two of them serves both
+        parts, wanted[active] = [active], False
+    else:
+        parts = []
+    for rows in (*parts, np.flatnonzero(wanted)):
+        state.g[rows] = -problem.targets[rows]
+        add_products(problem, state, np.float64, active, state.c[active], rows)
+    require_finite(state.g)
+    return KKT.of(problem, state.c, state.g)
+
+
+def rebalance(problem: BoxProblem, state: State) -> None:
+    """Put sums over groups right that steps have rounded, by their coefficient with the most room."""
+    off = problem.sums - np.bincount(problem.group_of, state.c, minlength=problem.n_groups)
+    for s in np.flatnonzero(off):
+        room = np.minimum(problem.upper - state.c, state.c - problem.lower)
+        i = int(np.where(problem.group_of == s, room, -np.inf).argmax())
+        if room[i] > abs(off[s]):
+            state.c[i] += off[s]
+            state.g += off[s] * problem.gram.astype(np.float64).block(slice(None), np.array([i]))[:, 0]
+
+
+def gradient_errors(problem: BoxProblem, state: State) -> np.ndarray:
+    """Standard errors of a g from float32 values.
+
+    Their roundings, whose size is measured on some pairs, give each g_i a standard error of about that size times the
+    root of k_ii and of the sum of c_j^2 k_jj; products round the c_j as well, and steps on a float32 g add their own.
+    """
+    roots = np.sqrt(np.abs(problem.diagonal))
+    rounding = np.hypot(problem.gram.float32_error(), np.finfo(np.float32).eps / np.sqrt(12.0))
+    spread = rounding * np.linalg.norm(roots * state.c)
+    return np.hypot(spread * roots, state.rounding_error)
+
+
+def checked_kkt(problem: BoxProblem, state: State, kkt: KKT, tol: float, flat: bool) -> tuple[KKT, float]:
+    """KKT conditions from float64 values where they decide the violation, and the rounding of the objective.
+
+    Coefficients at a bound or at zero whose derivatives are ten standard errors away from both extremes cannot decide.
+    If the violation is below the tolerance, more are computed: all if the error is no small part of the tolerance, so
+    that the duality gap is true, and those that are not zero if it shows in the objective. With ``flat`` these are
+    computed at once, as two passes over tiles take longer than their values.
+    """
+    if np.count_nonzero(state.c) * problem.n <= EXACT_PAIRS:
+        return exact_kkt(problem, state, np.arange(problem.n)), 0.0
+    error = gradient_errors(problem, state)
+    low, high = kkt.low[kkt.group], kkt.high[kkt.group]
+    near = kkt.free | (kkt.g_up <= low + DEVIATIONS * error) | (kkt.g_down >= high - DEVIATIONS * error)
+    value = 0.5 * abs(state.c @ (problem.targets - state.g))
+    shown = 0.5 * np.linalg.norm(error * state.c) > VALUE * value
+    others = np.ones(problem.n, bool) if error.max() > 0.1 * tol else (state.c != 0.0) & shown
+    if flat:
+        near |= others
+    kkt = exact_kkt(problem, state, np.flatnonzero(near))
+    others &= ~near
+    if kkt.violation <= tol and others.any():
+        kkt = exact_kkt(problem, state, np.flatnonzero(others))
+        near |= others
+    # what stays float32 is at a bound, so that its error moves primal and dual value alike
+    return kkt, 0.5 * DEVIATIONS * float(np.linalg.norm((error * state.c)[~near]))

@@ -1,0 +1,93 @@
+"""The last digits of box-constrained duals with few coefficients, by Newton steps on those that are free."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from representer._loops.box_dual import spans
+from representer._loops.smo import SPAN
+from representer.problems.box import FEASIBLE, BoxProblem
+from representer.solvers.smo.state import KKT, State, take_steps
+
+POLISH_UP_TO = 200
+"""Coefficients up to which the last digits are found."""
+TOLERANCES = (np.inf, 1e-5, 1e-7, 1e-9)
+"""Violations to step to, one after the other, until it is known which coefficients are free."""
+POLISH_STEPS = 100
+"""SMO steps for each coefficient and tolerance."""
+
+
+def polish(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, limit: int) -> KKT:
+    """The last digits of c and g, once it is known which coefficients are free, or some more steps find out.
+
+    K is the float64 matrix. Coefficients that are off their sums, or do not lower the violation, are not taken.
+    """
+    for tol in TOLERANCES:
+        if kkt.violation > tol:
+            before = state.steps
+            stepped = _settle(problem, state, kkt, K, tol, limit)
+            if state.steps == before:
+                break
+            kkt = _better(problem, state, kkt, K, stepped)
+        c, g, last = state.c.copy(), state.g.copy(), kkt.violation
+        for _ in range(problem.n):
+            if _newton_step(problem, c, g, K):
+                break
+        kkt = _better(problem, state, kkt, K, c)
+        if kkt.violation < last:
+            break
+    return kkt
+
+
+def _better(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, c: np.ndarray) -> KKT:
+    """The KKT conditions after c is taken, if it is feasible and lowers the violation."""
+    g = K @ c - problem.targets
+    found = KKT.of(problem, c, g)
+    if found.violation < kkt.violation and problem.infeasibility(c) <= FEASIBLE:
+        state.c, state.g = c, g
+        return found
+    return kkt
+
+
+def _settle(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, tol: float, limit: int) -> np.ndarray:
+    """The coefficients after SMO steps to a tolerance."""
+    order = np.argsort(problem.group_of, kind="stable")
+    groups, most = problem.group_of[order], min(POLISH_STEPS * problem.n, max(limit - state.steps, 0))
+    moved, g, matrix = state.c[order], state.g[order] - kkt.middle[groups], K[np.ix_(order, order)]
+    box = problem.lower[order], problem.upper[order], problem.epsilon, spans(groups, np.arange(problem.n), SPAN)
+    take_steps(matrix, g, moved, (matrix.diagonal().copy(), *box), 0.5 * tol, most, state, None)
+    c = np.empty_like(moved)
+    c[order] = moved
+    return c
+
+
+def _newton_step(problem: BoxProblem, c: np.ndarray, g: np.ndarray, K: np.ndarray) -> bool:
+    """Solve for the free coefficients F, as far as the next bound or kink allows; whether it was the whole way.
+
+    Their changes d solve K_FF d - b = -g_F with sum d = 0 over each group, where g has its part of epsilon. Rows and
+    columns are scaled by the root of k(x, x), and sums to length one, so that neither drowns in the other's rounding.
+    """
+    kkt = KKT.of(problem, c, g)
+    free = np.flatnonzero(kkt.free)
+    if not len(free):
+        return True
+    members = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
+    block = K[np.ix_(free, free)]
+    scale = 1.0 / np.sqrt(np.maximum(block.diagonal(), np.finfo(np.float64).tiny))
+    sums = scale[:, None] * members
+    sums /= np.linalg.norm(sums, axis=0)
+    system = np.block([[block * scale * scale[:, None], sums], [sums.T, np.zeros((sums.shape[1],) * 2)]])
+    right_hand_side = np.append(-kkt.g_up[free] * scale, np.zeros(sums.shape[1]))
+    change = scale * linalg.lstsq(system, right_hand_side)[0][: len(free)]
+    bound = np.where(change > 0.0, problem.upper[free], problem.lower[free])
+    if problem.epsilon > 0.0:
+        bound = np.where(c[free] * bound < 0.0, 0.0, bound)
+    room = np.divide(bound - c[free], change, out=np.full(len(free), np.inf), where=change != 0.0)
+    step, first = min(1.0, room.min()), room.argmin()
+    moved = c[free] + step * change
+    if step < 1.0:
+        moved[first] = bound[first]
+    g += K[:, free] @ (moved - c[free])
+    c[free] = moved
+    return step == 1.0

@@ -1,0 +1,77 @@
+import box_cases
+import numpy as np
+import pytest
+
+from representer.gram.submatrix import Submatrix
+from representer.gram.tiled import Gram
+from representer.kernels import RBF
+from representer.solvers import smo
+from representer.solvers.smo import exact
+from representer.solvers.smo.state import KKT, State
+
+
+def stepped(n, C, offset=0.0):
+    """A problem whose samples are sorted by class, a solution whose g comes from float32 values, and K."""
+    problem = box_cases.classification(n, C, RBF(4.0), offset=offset)
+    order = np.argsort(problem.targets)
+    problem = box_cases.hinge(Gram(RBF(4.0), problem.gram.X[order]), problem.targets[order], C)
+    c = smo.solve(problem, box_cases.budget(), "").coef
+    single = problem.gram.astype(np.float32)
+    state = State(c, -problem.targets, single, Submatrix(single))
+    exact.add_products(problem, state, np.float32, np.flatnonzero(c), c[c != 0.0], np.arange(n))
+    return problem, state, box_cases.dense(problem)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_standard_errors_of_gradients(offset):
+    """No error is far above its standard error, and the largest are not far below."""
+    problem, state, K = stepped(600, 10.0, offset)
+    off = np.abs(state.g - (K @ state.c - problem.targets))
+    share = off / exact.gradient_errors(problem, state)
+    assert 0.5 < share.max() < exact.DEVIATIONS
+
+
+def test_gradients_of_some_coefficients_are_computed_in_float64():
+    problem, state, K = stepped(300, 1.0)
+    index = np.array([3, 5, 200])
+    g, true = state.g.copy(), K @ state.c - problem.targets
+    exact.exact_kkt(problem, state, index)
+    np.testing.assert_allclose(state.g[index], true[index], atol=1e-13)
+    assert np.array_equal(np.delete(state.g, index), np.delete(g, index))
+    exact.exact_kkt(problem, state, np.arange(300))
+    np.testing.assert_allclose(state.g, true, atol=1e-12)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("tol", [1e-7, 1e6])
+def test_violation_is_true_and_the_objective_within_its_rounding(tol, flat, monkeypatch):
+    """Whatever part of g stays float32: none if its error is no small part of the tolerance."""
+    monkeypatch.setattr(exact, "VALUE", 1.0)
+    monkeypatch.setattr(exact, "EXACT_PAIRS", 0)
+    problem, state, K = stepped(600, 10.0)
+    kkt, rounding = exact.checked_kkt(problem, state, KKT.of(problem, state.c, state.g), tol, flat)
+    g, b = K @ state.c - problem.targets, kkt.intercepts
+    assert kkt.violation == pytest.approx(box_cases.violation(problem, K, state.c), abs=1e-12)
+    primal, gap = problem.values(state.c, g, b)
+    dual = primal - gap
+    shown = problem.judge(state.c, b, gradient=state.g, rounding=rounding)
+    assert abs(shown.primal - primal) <= rounding + 1e-12 * primal
+    assert dual - 2.0 * rounding - 1e-12 * abs(dual) <= shown.dual <= dual + 1e-12 * abs(dual)
+    assert (rounding == 0.0) == (flat and tol == 1e-7)
+
+
+def test_few_products_are_all_computed():
+    problem, state, K = stepped(150, 1.0)
+    assert exact.checked_kkt(problem, state, KKT.of(problem, state.c, state.g), 1e-3, False)[1] == 0.0
+    np.testing.assert_allclose(state.g, K @ state.c - problem.targets, atol=1e-12)
+
+
+def test_sums_that_steps_have_rounded_are_put_right():
+    problem, state, K = stepped(150, 1.0)
+    exact.exact_kkt(problem, state, np.arange(150))
+    free = np.flatnonzero((state.c > problem.lower) & (state.c < problem.upper))
+    state.c[free[0]] += 1e-9
+    state.g += 1e-9 * K[free[0]]
+    exact.rebalance(problem, state)
+    assert abs(state.c.sum()) < 1e-13
+    np.testing.assert_allclose(state.g, K @ state.c - problem.targets, atol=1e-12)
