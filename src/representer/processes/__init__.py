@@ -1,0 +1,1 @@
+"""Gaussian-process models: likelihood, posterior, Laplace, variational and latent variables."""

@@ -1,0 +1,271 @@
+"""The posterior of a Gaussian process: coefficients of its mean, explained variances and the likelihood.
+
+By a Cholesky factor, or without an n x n matrix and with an error for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas, eigh
+from scipy.stats import norm, t
+
+from representer import _parallel
+from representer._loops import symmetric
+from representer.gram.tiled import Gram
+from representer.kernels.base import Kernel
+from representer.problems.ridge import RidgeProblem
+from representer.processes.likelihood import Factor
+from representer.processes.quadrature import LogForms, log_forms
+from representer.result import Budget, Certificate, Progress, Result
+from representer.solvers import conjugate_gradient
+from representer.solvers.memory import stores_matrix
+
+PROBES = 16
+"""Random vectors of a product in the estimate of a log determinant."""
+STEPS = 25
+"""Products of such an estimate that are spent on more vectors where a few of them are enough for each."""
+
+
+@dataclass(frozen=True)
+class Conditioned:
+    """Coefficients of the posterior mean, their certificate, and the log likelihood with its standard error."""
+
+    coef: np.ndarray
+    certificate: Certificate
+    log_likelihood: float
+    error: float
+
+
+class ExactPosterior:
+    """A = K + diag(noise) on inputs X by its Cholesky factor.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : inputs of the kernel
+    noise : array of shape (n,)
+    tol : float
+        Relative residual at which a solution counts as found.
+    threads : int, optional
+    """
+
+    at_once = 2048
+    """Columns k that are best explained together."""
+
+    def __init__(self, kernel: Kernel, X: Any, noise: np.ndarray, *, tol: float = 1e-6, threads: int | None = None):
+        self.inputs, self.noise, self.tol = kernel.prepare(X), noise, tol
+        self.factor = Factor(kernel, self.inputs, noise, threads)
+
+    def condition(self, Y: np.ndarray) -> Conditioned:
+        """The posterior given targets of shape (n, n_targets)."""
+        coef, (n, targets) = self.coefficients(Y), Y.shape
+        value = -0.5 * (float(np.vdot(Y, coef)) + targets * (self.factor.log_determinant + n * np.log(2.0 * np.pi)))
+        return Conditioned(coef, self.factor.certificate(coef, Y, self.noise, self.tol), value, 0.0)
+
+    def coefficients(self, Y: np.ndarray) -> np.ndarray:
+        """A^(-1) Y."""
+        return self.factor.solve(Y)
+
+    def explained(self, columns: np.ndarray) -> np.ndarray:
+        """k' A^(-1) k for each column k; the columns are overwritten."""
+        half = self.factor.half_solve(columns, overwrite=True)
+        return np.einsum("ij,ij->j", half, half)
+
+    def subtract_explained(self, columns: np.ndarray, out: np.ndarray) -> None:
+        """out <- out - C' A^(-1) C for a symmetric array and the matrix C of the columns, which are overwritten."""
+        half = self.factor.half_solve(columns, overwrite=True)
+        blas.dsyrk(-1.0, half, beta=1.0, c=out.T, trans=1, lower=0, overwrite_c=1)
+        symmetric.mirror(out, out.diagonal().copy())
+
+
+class IterativePosterior:
+    """A = K + diag(noise) on inputs X, through conjugate gradients with one preconditioner for all right-hand sides.
+
+    With D^2 = alpha / noise it is B = D A D = D K D + alpha I, a ridge problem with weights; alpha is the mean noise.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : inputs of the kernel
+    noise : array of shape (n,), positive
+    tol : float
+        Relative residual of all solves.
+    memory : int
+    random_state : int
+        Seed of the preconditioner and of probes.
+    threads : int, optional
+    """
+
+    at_once = 64
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        noise: np.ndarray,
+        *,
+        tol: float = 1e-6,
+        memory: int = 2 * 10**9,
+        random_state: int = 0,
+        threads: int | None = None,
+    ):
+        if np.any(noise <= 0):
+            raise ValueError("Some noise is zero; beyond the direct range a Gaussian process needs positive noise.")
+        self.alpha = float(noise.mean())
+        weights = None if np.all(noise == noise[0]) else self.alpha / noise
+        gram = Gram(kernel, X, threads=threads)
+        self.problem = RidgeProblem(gram, np.zeros((len(noise), 1)), np.array([self.alpha]), weights)
+        self.noise, self.memory, self.random_state = noise, memory, random_state
+        self.budget = Budget(2 * memory, tol, threads=threads, random_state=random_state)
+        single = gram.astype(np.float32)
+        self.low_rank = conjugate_gradient.approximate(self.problem, single, memory // 4, random_state)
+
+    @staticmethod
+    def cost(n: int, targets: int, memory: int) -> tuple[int, int]:
+        """At most how many bytes solutions and the likelihood of n inputs take, and about how many kernel values."""
+        rank = min(n, 2000, max(100, n // 12), max(memory // (20 * n), 50))
+        stored = stores_matrix(n, memory)
+        solving = 16 * rank**2 + 128 * n * targets + 4 * n * n * stored
+        likelihood = 8 * n * rank + 32 * rank**2 + 120 * n * PROBES
+        return 4 * n * rank + max(solving, likelihood), (STEPS + (2 if stored else 30)) * n * (n + 1) // 2
+
+    @property
+    def inputs(self) -> Any:
+        """The inputs prepared in float64."""
+        return self.problem.gram.astype(np.float64).inputs
+
+    def condition(self, Y: np.ndarray, progress: Progress | None = None) -> Conditioned:
+        """The posterior given targets of shape (n, n_targets)."""
+        result = self.solve(Y, progress)
+        return Conditioned(result.coef, result.certificate, *self.log_likelihood(Y, result))
+
+    def coefficients(self, Y: np.ndarray) -> np.ndarray:
+        """A^(-1) Y."""
+        return self.solve(Y).coef
+
+    def solve(self, Y: np.ndarray, progress: Progress | None = None) -> Result:
+        """A^(-1) Y as the coefficients of the result."""
+        problem = self._problem_of(Y)
+        budget, reason = replace(self.budget, progress=progress), "n is beyond the direct range"
+        return conjugate_gradient.solve(problem, budget, reason, low_rank=self.low_rank)
+
+    def _problem_of(self, Y: np.ndarray) -> RidgeProblem:
+        return replace(self.problem, targets=Y, alpha=np.full(Y.shape[1], self.alpha))
+
+    def explained(self, columns: np.ndarray) -> np.ndarray:
+        """k' A^(-1) k for each column k, too small by at most |r|^2 / alpha for a residual r."""
+        return self._squares(columns, self.solve(columns))[0]
+
+    def subtract_explained(self, columns: np.ndarray, out: np.ndarray) -> None:
+        """out <- out - C' A^(-1) C for a symmetric array and the matrix C of the columns, as precise as `explained`."""
+        Z = np.empty(columns.shape, order="F")
+        for i in range(0, columns.shape[1], self.at_once):
+            part, to = slice(i, i + self.at_once), min(i + self.at_once, columns.shape[1])
+            Z[:, part], residual = self._scaled(columns[:, part], self.solve(columns[:, part]))
+            # the residual of one side with the solution of the other, so that no error counts once only
+            out[part, :to] -= (self.problem.sqrt_weights * Z[:, part]).T @ columns[:, :to] + residual.T @ Z[:, :to]
+        symmetric.mirror(out, out.diagonal().copy())
+
+    def _scaled(self, columns: np.ndarray, result: Result) -> tuple[np.ndarray, np.ndarray]:
+        """z = D^(-1) coef and the residual D k - B z, which the solver has computed in float64."""
+        return result.coef / self.problem.sqrt_weights, np.asarray(result.residual)
+
+    def _squares(self, columns: np.ndarray, result: Result) -> tuple[np.ndarray, np.ndarray]:
+        """k' A^(-1) k from the solution for k, from below, and a bound on how much it is too small.
+
+        For z near B^(-1) D k with residual r the value 2 k' D z - z' B z = k' D z + z' r is too small by r' B^(-1) r,
+        at most |r|^2 / alpha: errors of the solve count twice only.
+        """
+        Z, residual = self._scaled(columns, result)
+        value = np.einsum("ij,ij->j", self.problem.sqrt_weights * columns + residual, Z)
+        return value, (residual**2).sum(axis=0) / self.alpha
+
+    def log_likelihood(self, Y: np.ndarray, result: Result) -> tuple[float, float]:
+        """sum over targets of -(y' A^(-1) y + log |A| + n log 2 pi) / 2 from the solutions for Y, and its error.
+
+        The error counts the residuals of the solutions and that of `log_determinant`, which may take as many products
+        as they took.
+        """
+        squares, missing = self._squares(Y, result)
+        determinant, error = self.log_determinant(max(STEPS, result.certificate.iterations))
+        n, targets = Y.shape
+        value = float((squares + 0.5 * missing).sum()) + targets * (determinant + n * np.log(2.0 * np.pi))
+        return -0.5 * value, 0.5 * (0.5 * float(missing.sum()) + targets * error)
+
+    def log_determinant(self, steps: int = 400) -> tuple[float, float]:
+        """log |A| and its standard error, by stochastic Lanczos quadrature with float64 products.
+
+        log |B| = log |P| + tr log M with M = P^(-1/2) B P^(-1/2) and the preconditioner P = F'F + alpha I. The trace
+        is the mean of v' log(M) v over random signs v, with a variance that is small where P is near B. It is found
+        between two bounds, which the error counts, and products go on, up to ``steps`` of them, until these differ by
+        less than the spread over the v; B - P is positive semidefinite, so no eigenvalue of M is below 1.
+
+        Three standard errors are as sure as those of a normal estimate, though the spread is that of a few v.
+        """
+        n, ridges, rng = self.problem.n, np.full(PROBES, self.alpha), np.random.default_rng(self.random_state)
+        root, of_preconditioner, rounding = self._preconditioner_root()
+        K = self.problem.gram.astype(np.float64)
+
+        def more() -> LogForms:
+            return log_forms(
+                lambda V: root(self.problem.apply(root(V), ridges, K)),
+                rng.choice([-1.0, 1.0], size=(n, PROBES)),
+                0.9,
+                most=steps,
+                enough=lambda forms: _is_narrow(n, forms),
+            )
+
+        with _parallel.one_blas_thread():
+            forms = more()
+            first = forms.products
+            while forms.products + first <= STEPS and sum(_trace(n, forms)[1:]) > 0.1:  # nothing in a likelihood
+                forms += more()
+        trace, spread, bias = _trace(n, forms)
+        weights = 0.0 if self.problem.weights is None else float(np.log(self.problem.weights).sum())
+        return of_preconditioner + trace - weights, spread + bias + rounding
+
+    def _preconditioner_root(self) -> tuple[Callable[[np.ndarray], np.ndarray], float, float]:
+        """P^(-1/2) as a function of vectors, log |P|, and what rounding adds to the error of log |B|.
+
+        P = U' diag(values) U + alpha I with orthonormal rows of U. The factor is one in float64: from float32, B - P
+        would have eigenvalues far below zero where the noise is small.
+        """
+        n, alpha, K = self.problem.n, self.alpha, self.problem.gram.astype(np.float64)
+        U = conjugate_gradient.approximate(self.problem, K, self.memory // 4, self.random_state).factor
+        trace = float(np.einsum("ij,ij->", U, U))
+        values, vectors = eigh(U @ U.T)
+        kept = values > 1e-10 * values.max(initial=0.0)
+        values, turn = values[kept], (vectors[:, kept] / np.sqrt(values[kept])).T
+        for columns in _parallel.split(n, 2048):  # in place
+            U[: len(values), columns] = turn @ U[:, columns]
+        U = U[: len(values)]
+        shrink = (1.0 - np.sqrt(alpha / (values + alpha)))[:, None]
+        determinant = float(np.log(values + alpha).sum()) + (n - len(values)) * float(np.log(alpha))
+        rounding = 2 * np.finfo(np.float64).eps * (trace / alpha + abs(determinant) + n)
+        return lambda V: (V - U.T @ (shrink * (U @ V))) / np.sqrt(alpha), determinant, rounding
+
+
+def _trace(n: int, forms: LogForms) -> tuple[float, float, float]:
+    """tr log M from forms of random signs, with its standard error and half the distance of its bounds.
+
+    The variance of a form is at most 2 ||log M - c I||^2 for any c, which replaces that of the samples where the trace
+    is that of a few eigenvalues: forms are skewed then, and samples that are too small vary too little as well.
+    """
+    middle = np.where(np.isfinite(forms.lower), 0.5 * (forms.lower + forms.upper), forms.upper)
+    mean, square, variance = middle.mean(), forms.squares.mean(), n * middle.var(ddof=1)
+    if n * mean**2 < 100 * square:
+        variance = max(variance, 2.0 * (square - mean**2))
+    # three standard errors are then as sure as those of a known variance
+    few = t.ppf(norm.cdf(3.0), len(middle) - 1) / 3.0
+    spread = few * np.sqrt(n * variance / len(middle))
+    return n * float(mean), float(spread), 0.5 * n * float((forms.upper - forms.lower).mean())
+
+
+def _is_narrow(n: int, forms: LogForms) -> bool:
+    """Whether the bounds are so near to each other that the spread of the samples is most of the error."""
+    _, spread, bias = _trace(n, forms)
+    return bias <= 0.2 * spread
