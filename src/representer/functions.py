@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from math import isfinite
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.base import clone
 
-from representer.gram import Gram
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite, require_kernel
-from representer.kernels.precomputed import Precomputed
 
 
 class Function:
@@ -32,6 +30,8 @@ class Function:
     constant : float or array of shape (n_outputs,)
     prepared : what ``kernel.prepare(X)`` gives, optional
         If it is known already.
+    threads : int, optional
+        As many as cores when not given.
 
     Examples
     --------
@@ -47,19 +47,29 @@ class Function:
 
     __array_ufunc__ = None  # numpy scalars leave `*` to this class
 
-    def __init__(self, kernel: Kernel, X: Any, coef: Any, constant: Any = 0.0, *, prepared: Any = None):
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        coef: Any,
+        constant: Any = 0.0,
+        *,
+        prepared: Any = None,
+        threads: int | None = None,
+    ):
         if not isinstance(kernel, Kernel):
             raise TypeError(
                 f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
             )
         self.kernel, self.X = clone(kernel), X
         self._set(coef, constant)
-        self._prepared = kernel.prepare(X) if prepared is None else prepared
+        self.inputs = kernel.prepare(X) if prepared is None else prepared
+        self.threads = threads
 
     def with_coef(self, coef: Any, constant: Any = 0.0) -> Function:
         """sum_i coef_i k(x_i, .) + constant on the same inputs, which are not prepared once more."""
         other = object.__new__(Function)
-        other.kernel, other.X, other._prepared = self.kernel, self.X, self._prepared
+        other.kernel, other.X, other.inputs, other.threads = self.kernel, self.X, self.inputs, self.threads
         other._set(coef, constant)
         return other
 
@@ -85,20 +95,25 @@ class Function:
 
     def __repr__(self) -> str:
         outputs = "" if self.coef.ndim == 1 else f", {self.coef.shape[1]} outputs"
-        return f"Function({self.kernel!r}, {len(self._prepared)} representers{outputs})"
+        return f"Function({self.kernel!r}, {len(self.inputs)} representers{outputs})"
 
     def __call__(self, X: Any) -> np.ndarray:
         """f(x) for each x in X: shape (n,), or (n, n_outputs) for several outputs."""
-        values = Gram.of(self.kernel, self.kernel.prepare(X, like=self._prepared), self._prepared) @ self.coef
+        values = self._gram(X) @ self.coef
         return values + np.asarray(self.constant, values.dtype)
+
+    def _gram(self, X: Any) -> Gram:
+        """k(x, x_i) for new x and the x_i of this function."""
+        A = self.kernel.prepare(X, like=self.inputs)
+        return Gram.of(self.kernel, A, self.inputs, threads=self.threads)
 
     def gradient(self, X: Any) -> np.ndarray:
         """df / dx at each x in X: shape (n, n_columns), or (n, n_outputs, n_columns) for several outputs."""
-        A = self.kernel.prepare(X, like=self._prepared)
+        A = self.kernel.prepare(X, like=self.inputs)
         columns = np.atleast_2d(self.coef.T).astype(A.dtype, copy=False)
         weights = [np.broadcast_to(c, (min(len(A), 256), len(c))) for c in columns]
         parts = [
-            np.stack([self.kernel.pull_input(A[i : i + 256], self._prepared, w[: len(A) - i]) for w in weights], axis=1)
+            np.stack([self.kernel.input_vjp(A[i : i + 256], self.inputs, w[: len(A) - i]) for w in weights], axis=1)
             for i in range(0, len(A), 256)
         ]
         gradient = np.concatenate(parts)
@@ -111,7 +126,7 @@ class Function:
         self._same_space(other)
         require_definite(self.kernel, "an inner product")
         if other.X is self.X:
-            applied = Gram.of(self.kernel, self._prepared) @ other.coef.astype(np.float64)
+            applied = Gram.of(self.kernel, self.inputs, threads=self.threads) @ other.coef.astype(np.float64)
         else:
             self._combinable()
             applied = Gram(self.kernel, self.X, other.X) @ other.coef.astype(np.float64)
@@ -131,8 +146,8 @@ class Function:
         if self.kernel != other.kernel:
             raise ValueError(
                 f"The functions have different kernels, {self.kernel!r} and {other.kernel!r}, so they live in "
-                "different spaces; give both the same one, such as kernel.fitted_to(inputs) for length scales of "
-                "your choice."
+                "different spaces; give both the same one, such as kernel.with_default_scales(inputs) for length "
+                "scales of your choice."
             )
         if self.coef.shape[1:] != other.coef.shape[1:]:
             raise ValueError(
@@ -141,7 +156,7 @@ class Function:
             )
 
     def _combinable(self) -> None:
-        if isinstance(self.kernel, Precomputed):
+        if self.kernel.precomputed:
             raise ValueError("Functions of a precomputed kernel can be combined only if they share one Gram matrix X.")
 
     def __add__(self, other: Any) -> Function:
@@ -152,7 +167,9 @@ class Function:
         if other.X is self.X:
             return self.with_coef(self.coef + other.coef, constant)
         self._combinable()
-        return Function(self.kernel, concatenate(self.X, other.X), np.concatenate([self.coef, other.coef]), constant)
+        return Function(
+            self.kernel, checks.concatenate(self.X, other.X), np.concatenate([self.coef, other.coef]), constant
+        )
 
     __radd__ = __add__
 
@@ -217,24 +234,7 @@ def mean_embedding(kernel: Kernel, X: Any, weights: Any = None) -> Function:
         raise ValueError(
             "Weights of a mean must not be negative, nor all zero; for other sums build a Function(kernel, X, coef)."
         )
-    return Function(kernel.fitted_to(X, None if weights is None else w), X, w / w.sum())
-
-
-def concatenate(X: Any, Y: Any) -> Any:
-    """The inputs X followed by the inputs Y, of the same type: arrays, sparse matrices, data frames or lists."""
-    if sparse.issparse(X) or sparse.issparse(Y):
-        return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Y)], format="csr")
-    if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
-        return np.concatenate([X, Y])
-    frames = hasattr(X, "columns"), hasattr(Y, "columns")
-    if frames[0] != frames[1]:
-        raise TypeError(f"The inputs are of types {type(X).__name__} and {type(Y).__name__}; convert one of them.")
-    if all(frames):
-        if missing := [str(name) for name in X.columns if name not in Y.columns]:
-            raise ValueError(f"Only the first data frame has the columns {', '.join(missing)}; pass the same to both.")
-        library = import_module(type(X).__module__.split(".")[0])  # pandas and polars both have a concat
-        return library.concat([X, Y[list(X.columns)]])
-    return [*X, *Y]
+    return Function(kernel.with_default_scales(X, None if weights is None else w), X, w / w.sum())
 
 
 def project(f: Function, X: Any) -> Function:

@@ -4,11 +4,12 @@ from scipy.special import expit
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from representer import SVC
+from representer import SVC, Gram
 from representer.estimators.calibration import Sigmoid, coupled, left_out
 from representer.kernels import RBF
-from representer.problem import BoxProblem
-from representer.solvers import working_set
+from representer.problems.box import BoxProblem
+from representer.result import Budget
+from representer.solvers import smo
 
 
 def test_sigmoid_is_logistic_regression_with_smoothed_targets():
@@ -60,9 +61,9 @@ def test_left_out_scores_against_refits():
     """The span rule is exact while no coefficient changes between free and bound; most refits are like that."""
     X, y = make_classification(60, 3, n_redundant=0, n_informative=3, flip_y=0.1, random_state=0)
     t = np.where(y == 1, 1.0, -1.0)
-    problem = BoxProblem(RBF(2.0), X, t, np.where(t > 0, 0.0, -5.0), np.where(t > 0, 5.0, 0.0))
-    result = working_set.solve(problem, tol=1e-6)
-    scores = left_out(problem, result) + result.intercepts[0]
+    problem = BoxProblem(Gram(RBF(2.0), X), t, np.where(t > 0, 0.0, -5.0), np.where(t > 0, 5.0, 0.0))
+    result = smo.solve(problem, Budget(10**10, 1e-6, 10**7), "it is tested")
+    scores = left_out(problem, result) + result.intercept[0]
     refits = np.array(
         [
             SVC(C=5.0, kernel=RBF(2.0), tol=1e-6).fit(np.delete(X, i, 0), np.delete(y, i)).decision_function(X[[i]])[0]
@@ -73,7 +74,7 @@ def test_left_out_scores_against_refits():
     assert scores[outside] == pytest.approx(refits[outside], abs=1e-4)
     assert np.median(np.abs(scores - refits)) < 0.02
     assert np.mean(np.sign(scores) == np.sign(refits)) > 0.9
-    plain = t + result.gradient + result.intercepts[0]
+    plain = result.applied + result.intercept[0]
     assert np.abs(scores - refits).mean() < 0.5 * np.abs(plain - refits).mean()
 
 
@@ -82,8 +83,8 @@ def test_left_out_scores_by_the_bordered_matrix(groups):
     """The formula itself, with the inverse of [[K, G], [G', 0]] for the free support vectors."""
     rng = np.random.default_rng(0)
     X, t = rng.normal(size=(40, 2)), rng.normal(size=40)
-    problem = BoxProblem(RBF(1.0), X, t, np.full(40, -0.5), np.full(40, 0.5), epsilon=0.1, groups=groups)
-    result = working_set.solve(problem, tol=1e-8)
+    problem = BoxProblem(Gram(RBF(1.0), X), t, np.full(40, -0.5), np.full(40, 0.5), epsilon=0.1, groups=groups)
+    result = smo.solve(problem, Budget(10**10, 1e-8, 10**7), "it is tested")
     c, K = result.coef, RBF(1.0)(X)
     free = np.flatnonzero((np.abs(c) < 0.5) & (c != 0.0))
     member = (problem.group_of[:, None] == np.unique(problem.group_of)).astype(float)
@@ -102,8 +103,8 @@ def test_left_out_scores_by_the_bordered_matrix(groups):
 def test_left_out_scores_take_one_matrix_of_the_free_support_vectors(peak_of):
     rng = np.random.default_rng(0)
     X, t = rng.normal(size=(900, 5)), rng.normal(size=900)
-    problem = BoxProblem(RBF(0.7), X, t, np.full(900, -1e4), np.full(900, 1e4), epsilon=0.01)
-    result = working_set.solve(problem, tol=1e-3)
+    problem = BoxProblem(Gram(RBF(0.7), X), t, np.full(900, -1e4), np.full(900, 1e4), epsilon=0.01)
+    result = smo.solve(problem, Budget(10**10, 1e-3, 10**7), "it is tested")
     free = np.sum((np.abs(result.coef) < 1e4) & (result.coef != 0.0))
     assert free > 700
     left_out(problem, result)

@@ -1,10 +1,12 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import ConditionalMeanEmbedding, Function, KernelRidge, mean_embedding
 from representer.kernels import RBF, Laplacian, Linear, Spectrum
@@ -16,6 +18,11 @@ def data(n=80, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     return X, np.stack([np.sin(X[:, 0]), X[:, 0] * X[:, 1]], axis=1) + 0.3 * rng.normal(size=(n, 2))
+
+
+@parametrize_with_checks([ConditionalMeanEmbedding()])
+def test_estimator_checks(estimator, check):
+    check(estimator)
 
 
 @SOLVERS
@@ -62,8 +69,8 @@ def test_without_dependence_it_is_the_mean_embedding():
 def test_conditional_variance_is_found():
     """y has mean zero everywhere, and a deviation of 1 + |x|."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, (3000, 1))
-    Y = (1 + np.abs(X)) * rng.normal(size=(3000, 1))
+    X = rng.uniform(-2, 2, (1400, 1))
+    Y = (1 + np.abs(X)) * rng.normal(size=(1400, 1))
     model = ConditionalMeanEmbedding(RBF(0.7), RBF(), 3.0).fit(X, Y)
     new = np.array([[-1.5], [0.0], [1.5]])
     np.testing.assert_allclose(model.expect(lambda y: y[:, 0], new), 0.0, atol=0.4)
@@ -90,8 +97,8 @@ def test_contract():
         model.embed(X)
     model.fit(X, Y)
     assert model.n_features_in_ == 2
-    assert model.kernel_x_ == RBF().fitted_to(X)
-    assert model.kernel_y_ == RBF().fitted_to(Y)
+    assert model.kernel_x_ == RBF().with_default_scales(X)
+    assert model.kernel_y_ == RBF().with_default_scales(Y)
     assert clone(model).get_params() == model.get_params()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).expect(Y, X), model.expect(Y, X))
     single = clone(model).fit(X.astype(np.float32), Y).expect(Y, X.astype(np.float32))
@@ -106,15 +113,46 @@ def test_contract():
         ({"solver": "cholesk"}, *data(5), ValueError, "solver is 'cholesk'"),
         ({"kernel_y": "rfb"}, *data(5), ValueError, "rfb"),
         ({}, data(5)[0], data(6)[1], ValueError, "5 inputs and Y has 6"),
-        ({}, data(5)[0], data(5)[1][:, 0], ValueError, "reshape"),
+        ({}, data(5)[0], ["a", "b", "c", "d", "e"], TypeError, "RBF needs numbers"),
         ({}, data(5)[0], np.full((5, 1), np.nan), ValueError, "NaN"),
         ({"memory": 10}, *data(5), MemoryError, "memory="),
-        ({"memory": 5 * 1600**2}, *data(1600), MemoryError, "use solver='conjugate_gradient'"),
+        ({"memory": 7 * 1600**2}, *data(1600), MemoryError, "use solver='conjugate_gradient'"),
     ],
 )
 def test_bad_input_is_named(options, X, Y, error, message):
     with pytest.raises(error, match=message):
         ConditionalMeanEmbedding(**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, pd.Series])
+def test_numbers_are_one_column(kind):
+    X, Y = data()
+    new = data(9, seed=1)[0]
+    column = ConditionalMeanEmbedding(alpha=0.1).fit(X, Y[:, :1])
+    numbers = ConditionalMeanEmbedding(alpha=0.1).fit(X, kind(Y[:, 0]))
+    np.testing.assert_array_equal(numbers.expect(Y[:, 0], new), column.expect(Y[:, 0], new))
+    np.testing.assert_array_equal(numbers.embed(new)(Y[:3, :1]), column.embed(new)(Y[:3, :1]))
+
+
+def test_later_changes_of_the_pairs_do_not_reach_the_fit():
+    (X, Y), new = data(), data(9, seed=1)[0]
+    model = ConditionalMeanEmbedding(alpha=0.1).fit(X, Y)
+    before = model.expect(lambda y: y[:, 0], new), model.embed(new)(np.zeros((1, 2)))
+    X += 1.0
+    Y += 1.0
+    after = model.expect(lambda y: y[:, 0], new), model.embed(new)(np.zeros((1, 2)))
+    np.testing.assert_array_equal(after[0], before[0])
+    np.testing.assert_array_equal(after[1], before[1])
+
+
+def test_plan():
+    X, Y = data()
+    assert ConditionalMeanEmbedding().plan(X, Y).solver == "cholesky"
+    plan = ConditionalMeanEmbedding(memory=10**9).plan(np.zeros((30_000, 1)))
+    assert (plan.solver, plan.refusal) == ("conjugate_gradient", "")
+    assert "use solver='conjugate_gradient'" in ConditionalMeanEmbedding(memory=1000).plan(X).refusal
+    with pytest.raises(ValueError, match="alpha is 0"):
+        ConditionalMeanEmbedding(alpha=0.0).plan(X)
 
 
 def test_bad_functions_are_named():

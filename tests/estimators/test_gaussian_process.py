@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import GaussianProcessRegressor, KernelRidge
-from representer.estimators import search
-from representer.kernels import RBF, Brownian, Jaccard, Matern, Normalized, On, Precomputed, Spectrum
-from representer.testing import _derivative
+from representer.estimators import hyperparameter_search
+from representer.kernels import RBF, Brownian, Jaccard, Linear, Matern, Normalized, On, Precomputed, Spectrum
+from representer.testing.kernel_laws import derivative
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2.0, 2.0, size=(40, 2))
@@ -61,7 +61,7 @@ def test_fixed_hyperparameters_agree_with_scikit_learn(noise, targets, normalize
     assert gp.log_marginal_likelihood_ == pytest.approx(other.log_marginal_likelihood_value_, rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_optimum_is_not_below_that_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 2))
@@ -74,7 +74,7 @@ def test_optimum_is_not_below_that_of_scikit_learn(seed):
     assert gp.log_marginal_likelihood_ >= other.log_marginal_likelihood_value_ - 1e-4
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("scale", [1e-3, 1e6])
 def test_units_of_the_target_do_not_matter(scale):
     """The default kernel explains scale * y as well as y."""
     gp = GaussianProcessRegressor().fit(X, scale * (y - y.mean()))
@@ -101,13 +101,6 @@ def test_objectives_differ_and_each_wins_by_its_own():
     other = fixed(likelihood.kernel_, likelihood.noise_, objective="loo").fit(X, y)
     assert loo.search_.values[0] > other.search_.values[0]
     assert likelihood.log_marginal_likelihood_ > loo.log_marginal_likelihood_
-
-
-@pytest.mark.parametrize("targets", [y, Y], ids=["one target", "two targets"])
-def test_mean_is_kernel_ridge_with_alpha_equal_to_noise(targets):
-    gp, ridge = fixed().fit(X, targets), KernelRidge(0.05, kernel=KERNEL).fit(X, targets)
-    np.testing.assert_allclose(gp.predict(Z), ridge.predict(Z), rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(gp.dual_coef_, ridge.dual_coef_, rtol=1e-7, atol=1e-9)
 
 
 def test_noise_per_input_is_kernel_ridge_with_weights():
@@ -141,28 +134,22 @@ def test_std_is_the_root_of_the_diagonal_of_cov_in_every_chunk():
 # ---- solvers ----
 
 
-@pytest.mark.parametrize("noise", [0.05, np.linspace(0.05, 0.5, 500)], ids=["one noise", "noise per input"])
-@pytest.mark.parametrize("normalize_y", [False, True])
-def test_conjugate_gradients_agree_with_cholesky(noise, normalize_y):
+def test_conjugate_gradients_agree_with_cholesky():
     rng = np.random.default_rng(9)
-    A = rng.normal(size=(500, 2))
-    b = np.column_stack([np.sin(2.0 * A[:, 0]), A[:, 1]]) + 0.1 * rng.normal(size=(500, 2)) + 2.0
-    direct, iterative = (
-        fixed(noise=noise, normalize_y=normalize_y, solver=solver, tol=1e-10).fit(A, b)
-        for solver in ("cholesky", "conjugate_gradient")
-    )
+    A = rng.normal(size=(200, 2))
+    b = np.column_stack([np.sin(2.0 * A[:, 0]), A[:, 1]]) + 0.1 * rng.normal(size=(200, 2)) + 2.0
+    options = {"noise": np.linspace(0.05, 0.5, 200), "normalize_y": True, "tol": 1e-10}
+    direct, iterative = (fixed(solver=s, **options).fit(A, b) for s in ("cholesky", "conjugate_gradient"))
     for option in ("return_std", "return_cov"):
         pairs = zip(iterative.predict(Z, **{option: True}), direct.predict(Z, **{option: True}), strict=True)
         for ours, expected in pairs:
-            np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(ours, expected, rtol=1e-7, atol=1e-9)
     error = iterative.log_marginal_likelihood_error_
     assert direct.log_marginal_likelihood_error_ == 0.0
-    assert abs(iterative.log_marginal_likelihood_ - direct.log_marginal_likelihood_) <= 5 * error + 1e-6 * abs(
-        direct.log_marginal_likelihood_
-    )
-    assert error < 0.05 * abs(direct.log_marginal_likelihood_)
+    assert abs(iterative.log_marginal_likelihood_ - direct.log_marginal_likelihood_) <= 3 * error
+    assert error < 0.01 * abs(direct.log_marginal_likelihood_)
     assert "posterior mean:" in iterative.report()
-    assert "standard error" in iterative.report()
+    assert f"standard error {error:.2g}" in iterative.report()
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient"])
@@ -182,10 +169,11 @@ def test_posterior_that_did_not_converge_warns():
 
 
 def test_a_small_budget_turns_to_conjugate_gradients():
-    assert "condition number" in fixed().fit(X, y).report()
-    low = fixed(memory=8 * 2 * len(X) ** 2).fit(X, y)
+    rng = np.random.default_rng(9)
+    A, b = rng.normal(size=(700, 2)), rng.normal(size=700)
+    low = fixed(noise=1.0, memory=3_500_000).fit(A, b)
     assert "condition number" not in low.report()
-    np.testing.assert_allclose(low.predict(Z), fixed().fit(X, y).predict(Z), atol=1e-5)
+    np.testing.assert_allclose(low.predict(Z), fixed(noise=1.0).fit(A, b).predict(Z), atol=1e-5)
 
 
 # ---- inputs of many types ----
@@ -223,19 +211,12 @@ def test_kernel_without_hyperparameters_still_estimates_noise():
     assert gp.kernel_ == Normalized(Spectrum(2))
 
 
-def test_kernel_without_hyperparameters_and_fixed_noise():
-    kernel = Normalized(Spectrum(2))
-    mean, _ = posterior(kernel, STRINGS[:20], y[:20], STRINGS[20:], 0.1)
-    for gp in (fixed(kernel, 0.1), GaussianProcessRegressor(kernel, noise=0.1)):
-        np.testing.assert_allclose(gp.fit(STRINGS[:20], y[:20]).predict(STRINGS[20:]), mean, atol=1e-10)
-
-
-@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
-def test_sparse_inputs_equal_dense_ones(kind):
+def test_sparse_inputs_equal_dense_ones():
     thin = X * (np.abs(X) > 1.0)
-    ours, expected = GaussianProcessRegressor(KERNEL).fit(kind(thin), y), GaussianProcessRegressor(KERNEL).fit(thin, y)
+    ours, expected = (GaussianProcessRegressor(KERNEL).fit(inputs, y) for inputs in (sparse.csr_array(thin), thin))
     assert ours.log_marginal_likelihood_ == pytest.approx(expected.log_marginal_likelihood_, rel=1e-6)
-    for a, b in zip(ours.predict(kind(Z), return_std=True), expected.predict(Z, return_std=True), strict=True):
+    found = ours.predict(sparse.csr_array(Z), return_std=True)
+    for a, b in zip(found, expected.predict(Z, return_std=True), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
 
 
@@ -278,22 +259,7 @@ def test_draws_have_the_posterior_mean_and_covariance(targets, pathwise):
         C, v = cov[:, :, t], cov[:, :, t].diagonal()
         assert np.all(np.abs(draws[:, t].mean(axis=1) - mean[:, t]) < 5 * np.sqrt(v / n))
         assert np.all(np.abs(np.cov(draws[:, t]) - C) < 5 * np.sqrt((np.outer(v, v) + C**2) / n))
-
-
-@pytest.mark.parametrize("pathwise", [False, True])
-def test_draws_of_several_targets_are_independent(pathwise):
-    draws = fixed().fit(X, Y).sample(Z[:1], 4000, random_state=4, pathwise=pathwise)[0]
-    assert abs(np.corrcoef(draws)[0, 1]) < 5 / np.sqrt(4000)
-
-
-@pytest.mark.parametrize("case", OBJECTS)
-def test_pathwise_draws_of_objects_have_the_posterior_mean_and_variance(case):
-    kernel, A, B = OBJECTS[case]
-    gp = fixed(kernel, 0.1).fit(A, y[:20])
-    mean, std = gp.predict(B, return_std=True)
-    draws = gp.sample(B, 4000, random_state=5, pathwise=True)
-    assert np.all(np.abs(draws.mean(axis=1) - mean) < 5 * std / np.sqrt(4000))
-    assert np.all(np.abs(draws.var(axis=1) - std**2) < 5 * std**2 * np.sqrt(2 / 4000))
+        assert t == 0 or abs(np.corrcoef(draws[0, 0], draws[0, t])[0, 1]) < 5 / np.sqrt(n)  # independent
 
 
 @pytest.mark.parametrize("pathwise", [False, True])
@@ -342,29 +308,14 @@ def test_every_start_stays_within_its_bounds(monkeypatch):
         result = real(lambda theta: seen.append(theta.copy()) or function(theta), start, **options)
         return result
 
-    real = search.minimize
-    monkeypatch.setattr(search, "minimize", spy)
+    real = hyperparameter_search.minimize
+    monkeypatch.setattr(hyperparameter_search, "minimize", spy)
     bounds = {"factor": (2.0, 3.0), "kernel__length_scale": (0.5, 0.6), "noise": (0.1, 0.2)}
     GaussianProcessRegressor(KERNEL, bounds=bounds, n_restarts=3, random_state=0).fit(X, y)
     theta, limits = np.array(seen), np.log([(2.0, 3.0), (0.5, 0.6), (0.5, 0.6), (0.1, 0.2)])
     assert len(theta) > 8
     assert np.all(theta >= limits[:, 0] - 1e-12)
     assert np.all(theta <= limits[:, 1] + 1e-12)
-
-
-@pytest.mark.parametrize("option", ["bounds", "priors"])
-@pytest.mark.parametrize("name", ["length_scale", "kernel__lengthscale", "nois"])
-def test_unknown_names_are_refused(option, name):
-    value = (0.1, 1.0) if option == "bounds" else stats.lognorm(1.0)
-    gp = GaussianProcessRegressor(KERNEL, **{option: {name: value}})
-    with pytest.raises(ValueError, match=rf"{name}.*kernel__length_scale\[0\].*noise"):
-        gp.fit(X, y)
-
-
-@pytest.mark.parametrize("limits", [(0.0, 1.0), (-1.0, 1.0), (2.0, 1.0), (np.nan, 1.0)])
-def test_impossible_bounds_are_refused(limits):
-    with pytest.raises(ValueError, match="bounds of noise"):
-        GaussianProcessRegressor(KERNEL, bounds={"noise": limits}).fit(X, y)
 
 
 def test_hyperparameters_with_a_range_of_their_own_stay_inside():
@@ -381,23 +332,22 @@ PRIORS = {
 }
 
 
-@pytest.mark.parametrize("objective", ["likelihood", "loo"])
-@pytest.mark.parametrize("priors", [None, PRIORS])
-@pytest.mark.parametrize("noise", ["estimate", 0.3])
+@pytest.mark.parametrize(
+    ("noise", "priors", "objective"),
+    [("estimate", PRIORS, "likelihood"), (0.3, None, "likelihood"), (0.3, None, "loo")],
+)
 def test_gradient_of_the_whole_objective(monkeypatch, noise, priors, objective):
-    if noise != "estimate" and priors:
-        priors = {name: prior for name, prior in priors.items() if name != "noise"}
     checked = []
 
     def spy(function, start, **options):
         theta = start + 0.1
         direction = np.random.default_rng(5).uniform(0.5, 1.0, len(theta))
-        expected = _derivative(lambda change: function(theta + change * direction)[0], 1e-2)
+        expected = derivative(lambda change: function(theta + change * direction)[0], 1e-2)
         checked.append((function(theta)[1] @ direction, expected))
         return real(function, start, **options)
 
-    real = search.minimize
-    monkeypatch.setattr(search, "minimize", spy)
+    real = hyperparameter_search.minimize
+    monkeypatch.setattr(hyperparameter_search, "minimize", spy)
     GaussianProcessRegressor(KERNEL, noise=noise, priors=priors, objective=objective).fit(X, y)
     ((gradient, expected),) = checked
     assert gradient == pytest.approx(expected, rel=1e-6)
@@ -411,21 +361,14 @@ def test_priors_add_their_log_density_to_the_objective():
     assert with_priors.log_marginal_likelihood_ == without.log_marginal_likelihood_
 
 
-@pytest.mark.parametrize("center", [0.3, 3.0])
-def test_tight_prior_pulls_the_length_scale(center):
-    priors = {"length_scale": stats.lognorm(0.01, scale=center)}
-    gp = GaussianProcessRegressor(RBF(), priors=priors).fit(X, y)
-    assert gp.kernel_.length_scale == pytest.approx(center, rel=0.03)
-
-
 def test_prior_of_one_entry_pulls_that_entry_alone():
     gp = GaussianProcessRegressor(RBF([1.0, 1.0]), priors={"length_scale[1]": stats.lognorm(0.01, scale=4.0)}).fit(X, y)
     assert gp.kernel_.length_scale[1] == pytest.approx(4.0, rel=0.03)
     assert gp.kernel_.length_scale[0] < 2.0
 
 
-@pytest.mark.parametrize("noise", [(0.02, 0.03), (0.3, 0.4)])
-def test_prior_that_is_zero_outside_an_interval_keeps_the_noise_inside(noise):
+def test_prior_that_is_zero_outside_an_interval_keeps_the_noise_inside():
+    noise = 0.3, 0.4
     priors = {"noise": stats.uniform(noise[0], noise[1] - noise[0])}
     gp = GaussianProcessRegressor(KERNEL, priors=priors, bounds={"noise": noise}).fit(X, y)
     assert noise[0] <= gp.noise_ <= noise[1]
@@ -519,11 +462,14 @@ def test_report_with_noise_per_input():
 
 
 def test_search_that_stops_early_warns_and_advises(monkeypatch):
-    real = search.minimize
-    monkeypatch.setattr(search, "minimize", lambda *a, **given: real(*a, **given | {"options": {"maxiter": 1}}))
-    with pytest.warns(ConvergenceWarning, match=r"stopped early .*ITERATIONS.*report\(\)"):
+    real = hyperparameter_search.minimize
+    monkeypatch.setattr(
+        hyperparameter_search, "minimize", lambda *a, **given: real(*a, **given | {"options": {"maxiter": 1}})
+    )
+    with pytest.warns(ConvergenceWarning, match=r"stopped early .*ITERATIONS.*bounds=") as caught:
         gp = GaussianProcessRegressor(KERNEL).fit(X, y)
     assert "try: scale inputs and targets" in gp.report()
+    assert caught[0].filename == __file__
 
 
 # ---- edges ----
@@ -541,8 +487,7 @@ EDGES = {
 }
 
 
-@pytest.mark.parametrize("objective", ["likelihood", "loo"])
-@pytest.mark.parametrize("normalize_y", [False, True])
+@pytest.mark.parametrize(("normalize_y", "objective"), [(False, "likelihood"), (True, "loo")])
 @pytest.mark.parametrize("case", EDGES)
 def test_edges_give_finite_predictions(case, normalize_y, objective):
     A, b = EDGES[case]
@@ -562,40 +507,59 @@ def test_duplicates_without_noise_get_jitter_and_finite_predictions(noise):
     assert std.max() < 1e-2
 
 
-@pytest.mark.parametrize("value", [0.1, 5.0, -3e7])
+@pytest.mark.parametrize("value", [0.1, -3e7])
 def test_normalised_constant_target_is_predicted(value):
-    for n in (7, 30, 40):
-        mean = GaussianProcessRegressor(normalize_y=True).fit(X[:n], np.full(n, value)).predict(Z)
-        np.testing.assert_allclose(mean, value, rtol=1e-9)
+    mean = GaussianProcessRegressor(normalize_y=True).fit(X[:30], np.full(30, value)).predict(Z)
+    np.testing.assert_allclose(mean, value, rtol=1e-9)
 
 
 # ---- memory and errors ----
 
 
 def test_too_large_a_fit_is_refused_with_both_numbers():
-    with pytest.raises(MemoryError, match=r"40 inputs needs 3.84e-05 GB, above the budget of 1e-06 GB.*memory="):
-        GaussianProcessRegressor(solver="cholesky", memory=1000).fit(X, y)
+    model = GaussianProcessRegressor(solver="cholesky", memory=1000)
+    with pytest.raises(MemoryError, match=r"40 inputs needs 1.41e-05 GB, above the budget of 1e-06 GB.*memory="):
+        model.fit(X, y)
+    plan = model.plan(X, y)
+    assert plan.bytes > 1000
+    assert "above the budget of 1e-06 GB; use solver='conjugate_gradient'" in str(plan)
+    model.set_params(solver="auto")
+    with pytest.raises(MemoryError, match="use fewer inputs"):
+        model.fit(X, y)
+    assert model.plan(X, y).solver == "conjugate_gradient"
 
 
-@pytest.mark.parametrize("objective", ["likelihood", "loo"])
-def test_fit_keeps_within_its_budget(objective, peak_of):
-    n = 600
+def test_plan_is_what_a_fit_takes(peak_of):
     rng = np.random.default_rng(8)
-    A, b = rng.normal(size=(n, 3)), rng.normal(size=n)
-    model = fixed(RBF(np.ones(3)), 0.1, objective=objective, solver="cholesky")
-
-    def needed():
-        """The least memory= that is not refused."""
-        for matrices in range(1, 12):
-            try:
-                return matrices, model.set_params(memory=8 * matrices * n * n).fit(A, b)
-            except MemoryError:
-                pass
-        raise AssertionError("no budget was enough")
-
-    matrices, _ = needed()  # and compiles
+    A, b = rng.normal(size=(2000, 3)), rng.normal(size=2000)
+    bounds = dict.fromkeys(("length_scale", "noise"), (0.1, 0.1))  # one evaluation
+    model = GaussianProcessRegressor(RBF(np.ones(3)), bounds=bounds)
+    model.fit(A[:100], b[:100])  # compiles
     peak, _ = peak_of(lambda: model.fit(A, b))
-    assert peak < 8 * (matrices + 0.2) * n * n
+    plan = model.plan(A, b)
+    assert plan.solver == "cholesky"
+    assert 0.8 < plan.bytes / peak < 1.2
+    assert model.set_params(objective="loo").plan(A, b).bytes == plan.bytes + 8 * 2000**2  # one more matrix
+
+
+def test_plan_of_many_inputs():
+    plan = GaussianProcessRegressor(memory=10**9).plan(np.zeros((50_000, 3)), np.zeros((50_000, 2)))
+    assert plan.solver == "conjugate_gradient"
+    assert plan.bytes < 10**9
+    assert "n is large" in str(plan)
+
+
+def test_covariance_is_held_to_the_budget():
+    many = np.zeros((300, 2))
+    for gp, needed in ((fixed().fit(X, y), "0.000912"), (fixed(), "0.00072"), (fixed().fit(X, Y), "0.00235")):
+        gp.set_params(memory=500_000)
+        with pytest.raises(MemoryError, match=rf"covariance of 300 inputs needs {needed} GB.*return_std=True"):
+            gp.predict(many, return_cov=True)
+        with pytest.raises(MemoryError, match=r"sample\(pathwise=True\)"):
+            gp.sample(many)
+        assert gp.predict(many, return_std=True)[1].shape[0] == 300
+        assert gp.sample(many, pathwise=True).shape[0] == 300
+        assert gp.predict(many[:100], return_cov=True)[1].shape[:2] == (100, 100)
 
 
 @pytest.mark.parametrize(
@@ -610,10 +574,19 @@ def test_fit_keeps_within_its_budget(objective, peak_of):
         ({"noise": np.nan}, "noise"),
         ({"kernel": "gauss"}, "kernel is 'gauss'.*rbf"),
         ({"bounds": {"noise": (1.0, 2.0)}, "noise": 0.1}, "no hyper-parameter 'noise' to bound"),
+        ({"bounds": -1}, "bounds is -1; give a dictionary"),
+        ({"priors": "zzz"}, "priors is 'zzz'; give a dictionary"),
+        ({"tol": "zzz"}, "tol is 'zzz'; it must be a positive number"),
+        ({"tol": np.nan}, "tol is nan"),
+        ({"tol": -1}, "tol is -1"),
+        ({"memory": "2 GB"}, "memory is '2 GB'"),
+        ({"memory": 0}, "memory is 0"),
+        ({"normalize_y": "no"}, "normalize_y is 'no'; it must be True or False"),
+        ({"solver": ["auto"]}, "solver is .*'auto'"),
     ],
 )
 def test_bad_options_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         GaussianProcessRegressor(**options).fit(X, y)
 
 
@@ -627,10 +600,57 @@ def test_both_std_and_cov_are_refused():
         fixed().fit(X, y).predict(Z, return_std=True, return_cov=True)
 
 
-@pytest.mark.parametrize("method", ["predict", "sample"])
-def test_use_before_fit_is_refused(method):
+# ---- before a fit, and after one that failed ----
+
+
+def test_prior():
+    """The kernel as it is given, with length scales of one where none are."""
+    for gp, kernel in ((GaussianProcessRegressor(), RBF(1.0)), (fixed(), KERNEL)):
+        mean, cov = gp.predict(Z, return_cov=True)
+        np.testing.assert_array_equal(mean, np.zeros(len(Z)))
+        np.testing.assert_allclose(cov, kernel(Z), rtol=1e-12)
+        np.testing.assert_allclose(gp.predict(Z, return_std=True)[1], np.sqrt(kernel.diag(Z)), rtol=1e-12)
+        np.testing.assert_array_equal(gp.predict(Z), mean)
+        assert gp.sample_y(Z, 3).shape == (len(Z), 3)
+        assert not hasattr(gp, "n_features_in_")
+    draws = fixed().sample(Z[:2], 4000)
+    assert np.all(np.abs(np.cov(draws) - KERNEL(Z[:2])) < 5 * 1.5 * np.sqrt(2 / 4000))
+    kernel, A, _ = OBJECTS["strings"]
+    np.testing.assert_allclose(fixed(kernel).predict(A, return_cov=True)[1], kernel(A), rtol=1e-12)
     with pytest.raises(NotFittedError):
-        getattr(GaussianProcessRegressor(), method)(X)
+        fixed().report()
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient"])
+def test_changes_of_the_data_do_not_reach_the_model(solver):
+    A, b, noise = X.copy(), y.copy(), np.full(len(X), 0.1)
+    gp = fixed(Linear(1.0), noise=noise, solver=solver).fit(A, b)
+
+    def state():
+        return [*gp.predict(Z, return_cov=True), gp.sample(Z, pathwise=True), gp.function_.norm(), gp.noise_.copy()]
+
+    before = state()
+    for array in (A, b, noise):
+        array *= 3.0
+    for old, new in zip(before, state(), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_a_fit_that_fails_leaves_the_model_whole():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    gp = fixed().fit(frame, y)
+    before, expected = dict(vars(gp)), gp.predict(frame)
+    for A, b, options in (
+        (np.ones((5, 3)), np.ones(4), {}),
+        (np.ones((5, 3)), np.ones(5), {"bounds": -1}),
+        (np.ones((5, 3)), np.ones(5), {"kernel": -1.0 * RBF()}),
+    ):
+        gp.set_params(**options)
+        with pytest.raises((ValueError, TypeError, np.linalg.LinAlgError)):
+            gp.fit(A, b)
+        assert vars(gp).keys() == before.keys()
+        assert all(vars(gp)[name] is value for name, value in before.items() if name not in ("bounds", "kernel"))
+        np.testing.assert_array_equal(gp.predict(frame), expected)
 
 
 def test_wrong_numbers_of_rows_are_refused():

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import GaussianProcessClassifier
 from representer.estimators.gaussian_process_classifier import _probability
-from representer.kernels import RBF, Spectrum
+from representer.kernels import RBF, Linear, Spectrum
 
 
 @parametrize_with_checks([GaussianProcessClassifier(optimizer=None)])
@@ -59,5 +59,48 @@ def test_strings_and_errors():
         GaussianProcessClassifier().fit([[0.0], [1.0]], [1, 1])
     with pytest.raises(ValueError, match="optimizer is 'adam'"):
         GaussianProcessClassifier(optimizer="adam").fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(MemoryError, match="above the budget"):
-        GaussianProcessClassifier(memory=100).fit([[0.0], [1.0]], [0, 1])
+    for options, message in (
+        ({"bounds": -1}, "bounds is -1; give a dictionary"),
+        ({"tol": "zzz"}, "tol is 'zzz'"),
+        ({"tol": np.nan}, "tol is nan"),
+        ({"memory": 1.5}, "memory is 1.5"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            GaussianProcessClassifier(**options).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("optimizer", [None, "lbfgs"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_plan_is_what_a_fit_takes(optimizer, classes, rng, peak_of):
+    X, y = rng.normal(size=(700, 2)), rng.integers(0, classes, 700)
+    bounds = {"factor": (1.0, 1.0), "kernel__length_scale": (1.0, 1.0)}  # one evaluation
+    model = GaussianProcessClassifier(optimizer=optimizer, bounds=bounds, tol=1e-4)
+    model.fit(X[:100], y[:100])  # compiles
+    peak, _ = peak_of(lambda: model.fit(X, y))
+    plan = model.plan(X, y)
+    assert 0.8 < plan.bytes / peak < 1.2
+    model.set_params(memory=plan.bytes - 1)
+    with pytest.raises(MemoryError, match=r"700 inputs needs .* above the budget .*KernelLogisticRegression"):
+        model.fit(X, y)
+    assert "GB; use fewer inputs" in str(model.plan(X, y))
+
+
+def test_changes_of_the_data_do_not_reach_the_model(rng):
+    X = rng.normal(size=(40, 2))
+    model = GaussianProcessClassifier(Linear(1.0), optimizer=None).fit(X, X[:, 0] > 0)
+    new = rng.normal(size=(10, 2))
+    before, norm = model.predict_proba(new), model.function_.norm()
+    X *= 3.0
+    np.testing.assert_array_equal(model.predict_proba(new), before)
+    assert model.function_.norm() == norm
+
+
+def test_a_fit_that_fails_leaves_the_model_whole(rng):
+    X = rng.normal(size=(30, 2))
+    model = GaussianProcessClassifier(optimizer=None).fit(X, np.where(X[:, 0] > 0, "pos", "neg"))
+    before = model.predict(X)
+    for options in ({"memory": 1}, {"memory": None, "kernel": -1.0 * RBF()}, {"kernel": None, "bounds": 3}):
+        with pytest.raises((ValueError, TypeError, MemoryError)):
+            model.set_params(**options).fit(X[:, :1], np.where(X[:, 0] > 0, "cat", "dog"))
+        np.testing.assert_array_equal(model.predict(X), before)
+        assert model.n_features_in_ == 2

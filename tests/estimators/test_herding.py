@@ -54,7 +54,7 @@ def test_the_error_falls_faster_than_that_of_random_samples(rng):
 def test_gram_matrix_and_length_scale(rng):
     X = rng.normal(size=(30, 2))
     herd = herding("rbf", X, 5)
-    assert herd.function.kernel == RBF().fitted_to(X)
+    assert herd.function.kernel == RBF().with_default_scales(X)
     given = herding(Precomputed(), herd.function.kernel(X), 5)
     np.testing.assert_array_equal(given.indices, herd.indices)
     np.testing.assert_allclose(given.function.norm(), herd.function.norm())

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from representer.estimators.hyperparameters import LogParameters
+from representer.estimators.hyperparameters import LogParameters, ProcessParameters, check_noise, deviation
 from representer.kernels import RBF, Linear, Matern, On, PowerSeries, Spectrum
+from representer.processes.likelihood import Value
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 
@@ -81,3 +82,39 @@ def test_kernel_without_parameters():
 
 def test_one_input():
     assert parameters(RBF(2.0), X[:1]).names == ["length_scale"]
+
+
+def test_noise_is_one_more_unknown():
+    kernel, noise = 0.5 * RBF(2.0), np.full(6, 0.3)
+    value = Value(1.0, {"factor": 3.0, "kernel__length_scale": 5.0}, np.arange(6.0))
+    theta = np.log([0.7, 0.9, 0.2])
+    p = ProcessParameters(kernel, kernel.prepare(X), noise, True)
+    assert p.names[-1] == "noise"
+    np.testing.assert_allclose(np.exp(p.start[-1]), 0.3)
+    np.testing.assert_allclose(p.noise_at(theta), 0.2)
+    by_name = dict(zip(p.names, p.gradient(theta, value), strict=True))
+    assert by_name["noise"] == pytest.approx(0.2 * 15.0)
+    fixed = ProcessParameters(kernel, kernel.prepare(X), noise, False)
+    assert fixed.names == p.names[:-1]
+    assert fixed.noise_at(theta[:-1]) is noise
+    np.testing.assert_allclose(fixed.gradient(theta[:-1], value), p.gradient(theta, value)[:-1])
+    assert fixed.kernel_at(theta[:-1]) == p.kernel_at(theta)
+
+
+@pytest.mark.parametrize("noise", ["auto", -0.1, [0.1, 0.2], np.nan, None, np.ones((3, 1)), [0.1, np.inf, 0.1]])
+def test_noise_that_cannot_be(noise):
+    with pytest.raises(ValueError, match=r"(?s)noise is .*one variance for each of the 3 inputs, none"):
+        check_noise(noise, 3)
+
+
+def test_noise_that_can_be():
+    given = np.array([0.1, 0.2, 0.0])
+    assert check_noise("estimate", 3) == "estimate"
+    assert check_noise(np.float32(2.0), 3) == 2.0
+    np.testing.assert_array_equal(check_noise(given, 3), given)
+    assert not np.shares_memory(check_noise(given, 3), given)
+
+
+def test_deviation_of_a_constant_is_one():
+    Y = np.column_stack([[1.0, 3.0, 5.0], [0.1, 0.1, 0.1], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(deviation(Y), [np.sqrt(8 / 3), 1.0, 1.0])

@@ -1,21 +1,38 @@
+from inspect import Parameter, signature
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import ClassifierMixin, clone
+from sklearn.model_selection import GridSearchCV
 
-from representer import KernelRidge
+import representer
+from representer import (
+    GPLVM,
+    HSIC,
+    SVC,
+    ConditionalMeanEmbedding,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelKMeans,
+    KernelRidge,
+    ParzenDensity,
+    RBFNetwork,
+    SpectralClustering,
+)
 from representer.estimators.inputs import (
     NAMES,
     check_inputs,
     check_labels,
     check_lengths,
     check_weights,
-    forget,
     is_precomputed,
+    reset_fitted,
     take,
     to_kernel,
 )
-from representer.kernels import RBF, Kernel, Linear, On, Precomputed, Spectrum
+from representer.kernels import RBF, Kernel, Linear, On, Polynomial, Precomputed, Spectrum
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -150,7 +167,7 @@ def test_forget():
 
     model = Model()
     model.loo_scores_ = 1
-    forget(model, "loo_scores_", "gcv_")
+    reset_fitted(model, "loo_scores_", "gcv_")
     assert not hasattr(model, "loo_scores_")
 
 
@@ -193,3 +210,109 @@ def test_classes_and_codes_are_those_of_unique(labels, dtype):
     assert np.array_equal(classes, expected[0])
     assert classes.dtype == y.dtype
     assert np.array_equal(codes, expected[1])
+
+
+# ---- what holds for every estimator ----
+
+ESTIMATORS = [E for E in vars(representer).values() if isinstance(E, type) and hasattr(E, "fit")]
+
+
+def sample(Estimator):
+    """Inputs and targets that an estimator takes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(14, 2))
+    if issubclass(Estimator, ClassifierMixin):
+        return X, np.arange(14) % 2
+    return (X, X[:, :1]) if Estimator is ConditionalMeanEmbedding else (X, np.arange(14.0))
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_masked_entries_are_refused(Estimator):
+    X, y = sample(Estimator)
+    masked = np.ma.masked_array(X, mask=np.zeros_like(X, bool))
+    masked[3, 1] = np.ma.masked
+    with pytest.raises(ValueError, match="X has masked entries; fill or remove them first"):
+        Estimator().fit(masked, y)
+    fit = signature(Estimator.fit).parameters
+    if fit.get("y", fit["X"]).default is Parameter.empty:
+        hidden = np.ma.masked_array(y, mask=np.arange(14) == 3)
+        with pytest.raises(ValueError, match=r"[yY] has masked entries; fill or remove them first"):
+            Estimator().fit(X, hidden)
+    if "sample_weight" in fit:
+        with pytest.raises(ValueError, match="sample_weight has masked entries; fill or remove them first"):
+            Estimator().fit(X, y, sample_weight=np.ma.masked_array(np.ones(14), mask=np.arange(14) == 3))
+
+
+@pytest.mark.parametrize("Estimator", [KernelRidge, RBFNetwork, GPLVM])
+def test_masked_new_inputs_are_refused(Estimator):
+    X, y = sample(Estimator)
+    model = Estimator().fit(X, y)
+    with pytest.raises(ValueError, match="X has masked entries"):
+        (model.transform if Estimator is GPLVM else model.predict)(np.ma.masked_equal(X, X[0, 0]))
+
+
+BOOLEANS = [
+    (Estimator, name)
+    for Estimator in ESTIMATORS
+    for name, parameter in signature(Estimator).parameters.items()
+    if isinstance(parameter.default, bool)
+]
+
+
+@pytest.mark.parametrize(("Estimator", "name"), BOOLEANS)
+def test_text_is_not_a_boolean(Estimator, name):
+    with pytest.raises(ValueError, match=f"{name} is 'no'; it must be True or False"):
+        Estimator(**{name: "no"}).fit(*sample(Estimator))
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "options", "message"),
+    [
+        (KernelRidge, {"alpha": np.broadcast_to(1.0, 10**8)}, "alpha has 100,000,000 entries .* limit of 10,000"),
+        (KernelRidge, {"alpha": np.broadcast_to(1.0, (10**8, 1))}, "alpha has 100,000,000 entries .* limit of 10,000"),
+        (GaussianProcessRegressor, {"n_restarts": 10**9}, "n_restarts is 1000000000, .* use at most 10,000"),
+        (GaussianProcessClassifier, {"n_restarts": 10**9}, "n_restarts is 1000000000, .* use at most 10,000"),
+        (KernelKMeans, {"n_init": 10**9}, "n_init is 1000000000, .* use at most 100,000"),
+        (SpectralClustering, {"n_init": 10**9}, "n_init is 1000000000, .* use at most 100,000"),
+        (ParzenDensity, {"bandwidth": np.ones(10**5)}, "bandwidth has 100,000 entries .* 10,000"),
+    ],
+)
+def test_endless_work_is_refused(Estimator, options, message):
+    with pytest.raises(ValueError, match=message):
+        Estimator(**options).fit(*sample(Estimator))
+
+
+@pytest.mark.parametrize("Estimator", [E for E in ESTIMATORS if "kernel" in signature(E).parameters])
+def test_parameters_of_a_kernel_by_name(Estimator):
+    """A search sets them on clones of an estimator with the default kernel."""
+    model = Estimator()
+    names = "kernel__kernel__" if model.kernel is None else "kernel__"  # None is 1.0 * RBF()
+    before = model.get_params()
+    other = clone(model).set_params(**{f"{names}length_scale": 2.5})
+    assert model.get_params() == before
+    assert other.get_params()[f"{names}length_scale"] == 2.5
+    assert clone(other).get_params()[f"{names}length_scale"] == 2.5
+    assert other.fit(*sample(Estimator)).kernel_.get_params()[names[8:] + "length_scale"] > 0
+    with pytest.raises(ValueError, match="Invalid parameter 'width'"):
+        clone(model).set_params(kernel__width=1.0)
+
+
+def test_parameters_of_several_kernels_by_name():
+    model = HSIC().set_params(kernel_y__length_scale=2.0)
+    assert (model.kernel_x, model.kernel_y) == ("rbf", RBF(2.0))
+    assert SVC().set_params(kernel="poly", kernel__degree=2, C=3.0).get_params()["kernel"] == Polynomial(2)
+    assert SVC(kernel="linear").set_params(C=3.0).kernel == "linear"
+    with pytest.raises(ValueError, match="kernel is 'rbff'; pass a kernel object"):
+        SVC(kernel="rbff").set_params(kernel__length_scale=1.0)
+
+
+def test_search_over_the_default_kernel():
+    X, y = sample(SVC)
+    search = GridSearchCV(SVC(), {"kernel__length_scale": [0.5, 5.0], "C": [1.0]}, cv=2).fit(X, y)
+    assert search.best_estimator_.kernel == RBF(search.best_params_["kernel__length_scale"])
+
+
+def test_a_mask_that_hides_nothing():
+    X, y = sample(KernelRidge)
+    model = KernelRidge().fit(np.ma.masked_array(X), np.ma.masked_array(y))
+    np.testing.assert_array_equal(model.predict(X), KernelRidge().fit(X, y).predict(X))

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from representer import Gram
 from representer.estimators.resampling import Outcome, combine, dot, forms
 from representer.kernels import RBF, Linear, Spectrum
 
@@ -25,7 +26,7 @@ def test_forms_are_those_of_the_dense_matrix(dtype, n, shifted, rng):
     K = kernel(X.astype(float))
     shift = K.mean(axis=1) if shifted else None
     H = K - shift[:, None] - shift if shifted else K
-    result = forms(kernel, kernel.prepare(X), S, shift=shift)
+    result = forms(Gram(kernel, X), S, shift=shift)
     values, sums, own = naive_forms(H, S)
     size = np.abs(H).max()
     np.testing.assert_allclose(result.values, values, atol=1e-6 * size * n)
@@ -39,7 +40,7 @@ def test_forms_of_blocks(block, rng):
     n = 600 // block * block
     X, S = rng.normal(size=(n, 2)), signs_of(rng, n, 3)
     inside = np.equal.outer(np.arange(n) // block, np.arange(n) // block)
-    result = forms(RBF(), RBF().prepare(X), S, block=block)
+    result = forms(Gram(RBF(), X), S, block=block)
     values, _, own = naive_forms(RBF()(X) * inside, S)
     np.testing.assert_allclose(result.values, values, rtol=1e-5, atol=1e-5 * n)
     np.testing.assert_allclose(result.own, own, atol=1e-12 * n)
@@ -47,7 +48,7 @@ def test_forms_of_blocks(block, rng):
 
 def test_results_do_not_depend_on_threads(rng):
     X, S = rng.normal(size=(900, 2)), signs_of(rng, 900, 5)
-    one, two = (forms(RBF(), RBF().prepare(X), S, threads=t) for t in (1, 2))
+    one, two = (forms(Gram(RBF(), X, threads=t), S) for t in (1, 2))
     np.testing.assert_array_equal(one.values, two.values)
     np.testing.assert_array_equal(one.own, two.own)
 
@@ -57,7 +58,7 @@ def test_whole_numbers_are_exact(rng):
     S = signs_of(rng, 40, 6)
     S[:, 3] = S[:, 0]
     S[:, 4] = -S[:, 0]
-    result = forms(Spectrum(2), Spectrum(2).prepare(words), S)
+    result = forms(Gram(Spectrum(2), words), S)
     values, _, _ = naive_forms(Spectrum(2)(words), S)
     np.testing.assert_array_equal(result.values, values)
 
@@ -67,7 +68,7 @@ def test_large_means_are_taken_off_before_rounding(rng):
     X = rng.normal(size=(400, 1)) + 1e4
     S = rng.permuted(np.tile(np.repeat(np.array([1, -1], np.int8), 200), (5, 1)), axis=1).T.copy()
     shift = X.ravel() * X.mean() - X.mean() ** 2 / 2
-    values = forms(Linear(), Linear().prepare(X), S, shift=shift).values
+    values = forms(Gram(Linear(), X), S, shift=shift).values
     C = X - X.mean()
     np.testing.assert_allclose(values, naive_forms(C @ C.T, S)[0], rtol=1e-4, atol=1e-4)
 

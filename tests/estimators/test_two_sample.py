@@ -135,7 +135,7 @@ def test_biased_statistic_is_the_distance_of_mean_embeddings(rng):
     X, Y = rng.normal(size=(50, 2)), rng.normal(size=(70, 2)) + 1.0
     outcome = MMD(statistic="biased", n_permutations=5).test(X, Y)
     k = outcome.kernel
-    assert k == RBF().fitted_to(np.concatenate([X, Y]))
+    assert k == RBF().with_default_scales(np.concatenate([X, Y]))
     distance = mean_embedding(k, X).distance(mean_embedding(k, Y))
     np.testing.assert_allclose(np.sqrt(outcome.statistic), distance, rtol=1e-12)
     witness = MMD().witness(X, Y)
@@ -290,7 +290,7 @@ def test_a_list_of_kernels_is_aggregated(rng):
     number_of_bandwidths = MMD(bandwidths=4, n_permutations=9).test(X, Y).parts
     scales = np.array([part.kernel.length_scale for part in number_of_bandwidths])
     np.testing.assert_allclose(
-        scales / RBF().fitted_to(np.concatenate([X, Y])).length_scale, 2.0 ** np.arange(-4, 3, 2)
+        scales / RBF().with_default_scales(np.concatenate([X, Y])).length_scale, 2.0 ** np.arange(-4, 3, 2)
     )
 
 
@@ -364,7 +364,10 @@ OK = np.arange(8.0).reshape(4, 2)
         ({"bandwidths": []}, OK, OK, "give a number of them"),
         ({"bandwidths": "auto"}, OK, OK, "give a number of them"),
         ({}, pd.DataFrame(OK, columns=["a", "b"]), pd.DataFrame(OK, columns=["a", "c"]), "has the columns b"),
-        ({"bandwidths": 1}, OK, OK, "bandwidths is 1; it must be a whole number, at least 2"),
+        ({"bandwidths": 1}, OK, OK, "bandwidths is 1; it must be an integer, at least 2"),
+        ({"bandwidths": 10**8}, OK, OK, "bandwidths is 100000000, .* use at most 1,000"),
+        ({"bandwidths": np.ones(10**5)}, OK, OK, "number of bandwidths is 100000, .* at most 1,000"),
+        ({"n_permutations": 10**9}, OK, OK, "n_permutations is 1000000000, .* use at most 10,000,000"),
         ({"bandwidths": 3, "kernel": "linear"}, OK, OK, "no length scale"),
         ({"threads": 0}, OK, OK, "threads"),
     ],

@@ -222,6 +222,7 @@ def test_lists_and_frames_of_numbers_are_rows():
         (ValueError, r"method is 'mika'; use 'auto' or one of 'fixed_point'", lambda f: preimage(f, "mika")),
         (ValueError, r"'nearest' takes no tol", lambda f: preimage(f, "nearest", tol=1e-3)),
         (ValueError, r"'fixed_point' takes no alpha", lambda f: preimage(f, alpha=1.0)),
+        (TypeError, r"has no option 'n_iter'; its options are n_starts, max_iter", lambda f: preimage(f, n_iter=3)),
         (ValueError, r"n_starts is 0", lambda f: preimage(f, n_starts=0)),
         (ValueError, r"n_neighbours is 1", lambda f: preimage(f, "distances", n_neighbours=1)),
         (ValueError, r"alpha is -1", lambda f: preimage(f, "learned", alpha=-1)),

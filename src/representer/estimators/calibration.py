@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 from scipy.special import expit
 
-from representer.gram import Gram
-from representer.problem import BoxProblem
-from representer.solvers.box import BoxResult
+from representer import _parallel
+from representer.gram.tiled import Gram
+from representer.problems.box import BoxProblem
+from representer.result import Result
+
+BOUND_ROWS = 64
+"""Support vectors at a bound whose leave-one-out scores are computed at once."""
 
 
 @dataclass(frozen=True)
@@ -75,36 +80,35 @@ def coupled(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     return p / p.sum(axis=1, keepdims=True)
 
 
-def left_out(problem: BoxProblem, result: BoxResult) -> np.ndarray:
+def left_out(problem: BoxProblem, result: Result) -> np.ndarray:
     """f(x_i) of the machine fitted without x_i, for each i, from one linear system: Vapnik and Chapelle's span rule.
 
     Without x_i the value at x_i falls by c_i S_i^2, where S_i is the distance in H of k(x_i, .) from the span of the
     free support vectors; exact as long as no other coefficient reaches or leaves a bound. Where c_i = 0, nothing
     changes.
     """
-    c, values = result.coef, result.gradient + problem.targets
+    c, K = result.coef, problem.gram.astype(np.float64)
     free = np.flatnonzero((c > problem.lower) & (c < problem.upper) & (c != 0.0))
     bound = np.setdiff1d(np.flatnonzero(c), free)
-    diagonal = problem.kernel.diagonal(problem.at(problem.exact, np.arange(problem.n))).astype(np.float64)
-    out = values.copy()
+    diagonal = K.diag().astype(np.float64)
+    out = np.array(result.applied)
     if not len(free):
         out[bound] -= c[bound] * diagonal[bound]
         return out
-    # the inverse of the bordered matrix [[K, G], [G', 0]] by W'W = K^(-1), U = W G and the inverse of U'U
-    W = _inverse_root(problem, free, diagonal[free].mean())
-    U = W @ _members(problem, free)
+    # the inverse of the bordered matrix [[K, G], [G', 0]] by K = LL', U = L^(-1) G and the inverse of U'U
+    L = PackedCholesky(K.take(free), diagonal[free].mean())
+    U = L.solve(_members(problem, free))
     inner = np.linalg.pinv(U.T @ U, rcond=1e-12, hermitian=True)
-    shared = W.T @ U
+    for part in np.array_split(bound, 1 + len(bound) // BOUND_ROWS):
+        rows = L.solve(K.block(free, part).astype(np.float64, copy=False))
+        rest = rows.T @ U - _members(problem, part)
+        spanned = np.einsum("ij,ij->j", rows, rows) - np.einsum("ij,ij->i", rest @ inner, rest)
+        out[part] -= c[part] * np.maximum(diagonal[part] - spanned, 0.0)
+    shared = L.solve(U, transposed=True)
     # a lone free support vector spans nothing that could replace it
-    precision = np.maximum(np.einsum("ij,ij->j", W, W) - np.einsum("ij,ij->i", shared @ inner, shared), 0.0)
+    precision = np.maximum(L.inverse_diagonal() - np.einsum("ij,ij->i", shared @ inner, shared), 0.0)
     lone = precision <= 1e-8 / diagonal[free]
     out[free] -= c[free] * np.where(lone, diagonal[free], 1.0 / np.where(lone, 1.0, precision))
-    at_free = problem.at(problem.exact, free)
-    for part in np.array_split(bound, 1 + len(bound) // 2048):
-        rows = problem.kernel.block(problem.at(problem.exact, part), at_free, threads=problem.threads) @ W.T
-        rest = rows @ U - _members(problem, part)
-        spanned = np.einsum("ij,ij->i", rows, rows) - np.einsum("ij,ij->i", rest @ inner, rest)
-        out[part] -= c[part] * np.maximum(diagonal[part] - spanned, 0.0)
     return out
 
 
@@ -113,16 +117,58 @@ def _members(problem: BoxProblem, index: np.ndarray) -> np.ndarray:
     return (problem.group_of[index][:, None] == np.unique(problem.group_of)).astype(np.float64)
 
 
-def _inverse_root(problem: BoxProblem, free: np.ndarray, size: float) -> np.ndarray:
-    """W with W'W = K^(-1) for the free support vectors, in the memory of K.
+class PackedCholesky:
+    """L with LL' = K, in the memory of half a float64 matrix: LAPACK's rectangular full packed format.
 
-    Where rounding leaves K indefinite, its diagonal is raised.
+    With K = [[A, B'], [B, D]] of an even size 2h, its 2h + 1 rows and h columns hold A and B below the first row, of A
+    the lower triangle, and the upper triangle of D above them. An odd size is made even by one more row of a unit
+    matrix. Where rounding leaves K indefinite, its diagonal is raised, by a part of ``size``.
     """
-    for raised in 10.0 ** np.arange(-10.0, -2.0):
-        K = Gram.of(problem.kernel, problem.at(problem.exact, free), threads=problem.threads).dense()
-        K = K.astype(np.float64, copy=False)
-        K.ravel()[:: len(K) + 1] += raised * size
-        L, failed = linalg.lapack.dpotrf(K.T, lower=1, clean=1, overwrite_a=1)
-        if not failed:
-            return linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)[0]
-    raise np.linalg.LinAlgError("The kernel matrix is far from positive semidefinite; see representer.psd.report.")
+
+    def __init__(self, K: Gram, size: float):
+        self.n, self.half = len(K), (len(K) + 1) // 2
+        for raised in 10.0 ** np.arange(-10.0, -2.0):
+            packed = self._packed(K, raised * size).ravel(order="F")
+            self._factor, failed = lapack.dpftrf(2 * self.half, packed, uplo="L", overwrite_a=1)
+            if not failed:
+                return
+        raise np.linalg.LinAlgError("The kernel matrix is far from positive semidefinite; see representer.psd.report.")
+
+    def _packed(self, K: Gram, raised: float) -> np.ndarray:
+        """The lower triangle of K."""
+        n, h, shape = self.n, self.half, _parallel.tile_shape(np.dtype(np.float64))
+        out = np.zeros((2 * h + 1, h), order="F")
+
+        def visit(run: Any) -> None:
+            for i, j, values in run:
+                part = out[i.start + 1 : i.stop + 1, j]
+                if j.start >= h:
+                    part = out[j.start - h : j.stop - h, i.start - h : i.stop - h].T
+                np.copyto(part, values, where=np.arange(i.start, i.stop)[:, None] >= np.arange(j.start, j.stop))
+
+        rows, columns = (_halves(h, n, size) for size in shape)
+        for _ in K.map_tiles(visit, tiles=[(i, j) for i in rows for j in columns if j.start < i.stop]):
+            pass
+        diagonal = np.ones(2 * h)
+        diagonal[:n] = K.diag() + raised
+        out[np.arange(1, h + 1), np.arange(h)], out[np.arange(h), np.arange(h)] = diagonal[:h], diagonal[h:]
+        return out
+
+    def solve(self, B: np.ndarray, transposed: bool = False) -> np.ndarray:
+        """L^(-1) B, or L'^(-1) B."""
+        padded = np.zeros((2 * self.half, B.shape[1]), order="F")
+        padded[: self.n] = B
+        return lapack.dtfsm(1.0, self._factor, padded, uplo="L", trans="T" if transposed else "N", overwrite_b=1)[
+            : self.n
+        ]
+
+    def inverse_diagonal(self) -> np.ndarray:
+        """The diagonal of K^(-1), in the memory of L, which is lost."""
+        h = self.half
+        inverse = lapack.dpftri(2 * h, self._factor, uplo="L", overwrite_a=1)[0].reshape(2 * h + 1, h, order="F")
+        return np.append(inverse.diagonal(-1), inverse.diagonal())[: self.n]
+
+
+def _halves(h: int, n: int, size: int) -> list[slice]:
+    """Slices of at most this size that cover 0:h and then h:n."""
+    return _parallel.split(h, size) + [slice(h + s.start, h + s.stop) for s in _parallel.split(n - h, size)]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from representer.estimators.inputs import check_inputs, is_precomputed, to_kernel
-from representer.estimators.ridge import KernelRidge
+from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.inputs import check_inputs, to_kernel
 from representer.functions import Function
-from representer.gram import machine_memory
+from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.solvers.choose import choose_ridge
+from representer.kernels.base import Kernel
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget, Plan
+from representer.solvers import cholesky, choose, conjugate_gradient
+from representer.solvers.memory import bytes_of_tiles
 
 
-class ConditionalMeanEmbedding(BaseEstimator):
+class ConditionalMeanEmbedding(KernelEstimator):
     r"""mu(x) = sum_i b_i(x) l(y_i, .) with b(x) = (K + alpha I)^(-1) k(x), the ridge regression of l(y, .) on x.
 
     <g, mu(x)> = sum_i b_i(x) g(y_i) estimates E[g(y) | x] for every function g of y: it is the kernel ridge regression
@@ -79,42 +84,55 @@ class ConditionalMeanEmbedding(BaseEstimator):
         self.memory = memory
         self.threads = threads
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel_x)
-        return tags
+    @property
+    def kernel(self) -> Any:
+        """That of x, by which cross-validation slices."""
+        return self.kernel_x
 
+    @atomic
     def fit(self, X: Any, Y: Any) -> ConditionalMeanEmbedding:
-        """Fit to pairs (x_i, y_i); Y are inputs of ``kernel_y``, so one column of numbers has shape (n, 1)."""
-        checks.positive(self.alpha, "alpha")
-        checks.positive(self.tol, "tol")
-        if self.threads is not None:
-            checks.whole(self.threads, "threads")
-        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
-            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
-        kernel_x, kernel_y = to_kernel(self.kernel_x), to_kernel(self.kernel_y)
-        X = check_inputs(self, X, kernel_x, reset=True)
+        """Fit to pairs (x_i, y_i); Y are inputs of ``kernel_y``, and numbers y_i are one column of them."""
+        kernel_x, kernel_y = self._kernels()
+        checks.unmasked(Y, "Y")
+        X, Y = own(check_inputs(self, X, kernel_x, reset=True)), own(_rows(Y, kernel_y))
         n, m = checks.number_of(X), checks.number_of(Y)
         if n != m:
             raise ValueError(f"X has {n} inputs and Y has {m}; a conditional mean needs pairs (x_i, y_i).")
-        memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
-        plan = choose_ridge(n, np.array([[self.alpha]]), path=False, memory=memory, solver=self.solver)
-        if plan.solver == "cholesky" and 8 * n * n > memory:
-            raise MemoryError(
-                f"The Cholesky factor takes {8 * n * n / 1e9:.3g} GB, above the budget of {memory / 1e9:.3g} GB; "
-                "use solver='conjugate_gradient', fewer inputs, or a larger memory=."
-            )
-        self.kernel_x_, self.kernel_y_ = kernel_x.fitted_to(X), kernel_y.fitted_to(Y)
-        self.X_fit_, self.Y_fit_ = X, Y
+        self.kernel_x_, self.kernel_y_ = kernel_x.with_default_scales(X), kernel_y.with_default_scales(Y)
         self.kernel_y_.prepare(Y)  # bad values of y are found here and not when they are used
-        self._prepared = self.kernel_x_.prepare(X)
-        self._factor = self._factorise() if plan.solver == "cholesky" else None
+        self.X_fit_, self.Y_fit_ = X, Y
+        self._problem = self._problem_of(self.kernel_x_, X)
+        plan = self._plan_of(self._problem, self._budget())
+        plan.require()
+        self._factor = self._factorise() if plan.solver == cholesky.name else None
         return self
 
+    def plan(self, X: Any, Y: Any = None) -> Plan:
+        """How `fit` and the first use solve for these inputs, why, and the memory and time that it takes."""
+        kernel_x, _ = self._kernels()
+        return self._plan_of(self._problem_of(kernel_x.with_default_scales(X), X), self._budget())
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        """Both kernels, after all parameters are checked."""
+        checks.positive(self.alpha, "alpha")
+        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
+            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
+        return to_kernel(self.kernel_x), to_kernel(self.kernel_y)
+
+    def _problem_of(self, kernel: Kernel, X: Any) -> RidgeProblem:
+        gram = self._gram(kernel, X)
+        return RidgeProblem(gram, np.zeros((len(gram), 1)), np.array([float(self.alpha)]))
+
+    def _plan_of(self, problem: RidgeProblem, budget: Budget) -> Plan:
+        plan = choose.ridge(problem, budget, self.solver)[1]
+        if plan.solver != cholesky.name:
+            return plan
+        # the factor is kept for all right-hand sides, and so in float64
+        doubles = replace(plan, bytes=8 * problem.n**2 + problem.gram.nbytes + bytes_of_tiles(problem.n, self.threads))
+        return doubles.within(budget.memory, "use solver='conjugate_gradient', fewer inputs, or a larger memory=")
+
     def _factorise(self) -> Any:
-        K = self.kernel_x_.block(self._prepared, threads=self.threads).astype(np.float64, copy=False)
-        K.ravel()[:: len(K) + 1] += self.alpha
+        K = self._problem.matrix(float(self.alpha))
         try:
             return cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)  # column-major, the same matrix
         except LinAlgError:
@@ -127,23 +145,20 @@ class ConditionalMeanEmbedding(BaseEstimator):
         """(K + alpha I)^(-1) B."""
         if self._factor is not None:
             return cho_solve(self._factor, B, check_finite=False)
-        ridge = KernelRidge(
-            self.alpha,
-            kernel=self.kernel_x_,
-            solver="conjugate_gradient",
-            tol=self.tol,
-            memory=self.memory,
-            threads=self.threads,
-        )
-        return ridge.fit(self.X_fit_, B).dual_coef_
+        flat = B.reshape(len(B), -1)
+        problem = replace(self._problem, targets=flat, alpha=np.full(flat.shape[1], float(self.alpha)))
+        result = conjugate_gradient.solve(problem, self._budget(), "n is large")
+        self._warn_unless_converged(result.certificate, "use a larger alpha or tol, or solver='cholesky'")
+        return result.coef.reshape(B.shape)
 
     def embed(self, X: Any) -> Function:
         """mu(x) as a Function of y, with one output for each x in X."""
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_x_, reset=False)
-        A = self.kernel_x_.prepare(X, like=self._prepared)
-        values = self.kernel_x_.block(A, self._prepared, threads=self.threads).astype(np.float64, copy=False)
-        return Function(self.kernel_y_, self.Y_fit_, self._solve(values.T))
+        known: Any = self._problem.gram
+        A = self.kernel_x_.prepare(X, like=known.inputs)
+        values = Gram.of(self.kernel_x_, A, known.inputs, threads=self.threads).dense().astype(np.float64, copy=False)
+        return Function(self.kernel_y_, self.Y_fit_, self._solve(values.T), threads=self.threads)
 
     def expect(self, g: Any, X: Any) -> np.ndarray:
         """The estimate of E[g(y) | x] for each x in X.
@@ -152,11 +167,23 @@ class ConditionalMeanEmbedding(BaseEstimator):
         """
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_x_, reset=False)
-        values, n = np.asarray(g(self.Y_fit_) if callable(g) else g), len(self._prepared)
+        values, n = np.asarray(g(self.Y_fit_) if callable(g) else g), self._problem.n
         if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or len(values) != n:
             raise ValueError(
                 f"g gives {values.dtype} of shape {values.shape}; it needs one number, or one row of them, for each of "
                 f"the {n} inputs y."
             )
         checks.finite(values, "g")
-        return Function(self.kernel_x_, self.X_fit_, self._solve(values.astype(np.float64)))(X)
+        known: Any = self._problem.gram
+        coef = self._solve(values.astype(np.float64))
+        return Function(self.kernel_x_, self.X_fit_, coef, prepared=known.inputs, threads=self.threads)(X)
+
+
+def _rows(Y: Any, kernel: Kernel) -> Any:
+    """Numbers as one column, for a kernel on vectors; anything else as it is."""
+    if not kernel.on_vectors or np.ndim(Y) != 1:
+        return Y
+    numbers = np.asarray(Y)
+    if numbers.dtype == object and all(isinstance(y, Real) for y in numbers):
+        numbers = numbers.astype(np.float64)
+    return numbers[:, None] if numbers.dtype.kind in "biuf" else Y

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from representer.estimators.inputs import check_inputs, check_weights, forget
+from representer.estimators.base import atomic, warn_user
+from representer.estimators.inputs import check_inputs, check_weights, reset_fitted
 from representer.kernels import checks
 from representer.kernels.stationary import RBF
 from representer.kernels.windows import Window, window_of, window_sums
@@ -39,6 +39,11 @@ def check_bandwidths(bandwidth: Any, A: Any, window: Window, weights: np.ndarray
     """Bandwidths to choose from, in the order given; one if there is nothing to choose."""
     if is_path(bandwidth) and len(A) == 1:
         raise ValueError("Leave-one-out needs more than n_samples = 1 input; give a single bandwidth.")
+    if not np.isfinite(4.0 * A.squared_norms.sum()):
+        raise ValueError(
+            f"Squared distances between inputs overflow {A.dtype}, because X has entries that are too large; "
+            "divide X, and a bandwidth that is given, by a constant."
+        )
     if bandwidth is None:
         return np.array([scott(A, window, weights)])
     if isinstance(bandwidth, str) and bandwidth == "loo":
@@ -51,6 +56,8 @@ def check_bandwidths(bandwidth: Any, A: Any, window: Window, weights: np.ndarray
         raise ValueError(
             f"bandwidth is {bandwidth!r}; it must be a positive number, a list of them to choose from, 'loo' or None."
         )
+    if len(bandwidths) > 10_000:
+        raise ValueError(f"bandwidth has {len(bandwidths):,} entries to choose from; use at most 10,000.")
     return bandwidths
 
 
@@ -63,11 +70,10 @@ def pick(scores: np.ndarray, bandwidths: np.ndarray, bandwidth: Any) -> float:
         )
     best = int(np.argmax(scores))
     if isinstance(bandwidth, str) and best in (0, len(scores) - 1):
-        warnings.warn(
+        warn_user(
             f"The best bandwidth {bandwidths[best]:.3g} is the {'largest' if best else 'smallest'} of those that "
             "bandwidth='loo' tries; give a list that goes on there. (Repeated inputs prefer the smallest.)",
             UserWarning,
-            stacklevel=3,
         )
     return float(bandwidths[best])
 
@@ -119,13 +125,14 @@ class ParzenDensity(DensityMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ParzenDensity:
         """Keep the inputs X, and choose the bandwidth; y is not used."""
-        forget(self, "loo_scores_")
+        reset_fitted(self, "loo_scores_")
         X = check_inputs(self, X, DISTANCES, reset=True)
         weights = check_weights(sample_weight, X)
         if self.threads is not None:
-            checks.whole(self.threads, "threads")
+            checks.integer(self.threads, "threads")
         self._window, self._prepared = window_of(self.window), DISTANCES.prepare(X)
         self.X_fit_ = X
         self._weights = np.ones(len(self._prepared)) if weights is None else weights
@@ -180,7 +187,7 @@ class ParzenDensity(DensityMixin, BaseEstimator):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Random inputs from the density p, shape (n_samples, n_columns)."""
         check_is_fitted(self)
-        checks.whole(n_samples, "n_samples")
+        checks.integer(n_samples, "n_samples")
         rng = check_random_state(random_state)
         rows = rng.choice(len(self._weights), n_samples, p=self._weights / self._weights.sum())
         centres = self.X_fit_[rows]

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, null_space
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from representer import _tiles
-from representer.estimators.inputs import check_inputs, check_labels, check_weights, forget, is_precomputed, to_kernel
-from representer.estimators.ridge import KernelRidge
+from representer import _parallel
+from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.inputs import (
+    check_inputs,
+    check_labels,
+    check_weights,
+    reset_fitted,
+    to_kernel,
+)
 from representer.functions import Function
-from representer.gram import machine_memory
+from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.problem import RidgeProblem
-from representer.solvers.choose import choose_ridge
-from representer.solvers.spectral import Decomposition
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget, Plan, Result
+from representer.solvers import choose
+
+ENTRIES_LEFT_OUT = 10**6
+"""Entries of the small matrices, one for each input that is left out, that are computed at a time."""
 
 
-class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelEstimator):
     r"""maximise over f in H:  <f, B f> / (<f, S f> + alpha ||f||^2), B and S the scatter between and within classes.
 
     The maximisers, at most one less than there are classes, span the discriminant space. They come from one ridge
@@ -100,56 +109,66 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
-
+    @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelFisherDiscriminant:
         """Fit to inputs X and labels y."""
-        forget(self, "loo_scores_")
-        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        reset_fitted(self, "loo_scores_")
+        X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         self.classes_, label = check_labels(self, X, y)
         weights = check_weights(sample_weight, X)
         indicators = np.eye(len(self.classes_))[label]
         sizes = indicators.sum(axis=0) if weights is None else weights @ indicators
-        alphas = self._checked(sizes)
-        kernel = to_kernel(self.kernel).fitted_to(X, weights)
-        problem = RidgeProblem(kernel, X, indicators, np.full(len(sizes), alphas[0]), weights, True, self.threads)
-        self.alpha_ = float(alphas[0]) if np.ndim(self.alpha) == 0 else self._choose(problem, alphas)
-        ridge = KernelRidge(
-            self.alpha_,
-            kernel=kernel,
-            fit_intercept=True,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            memory=self.memory,
-            threads=self.threads,
-            random_state=self.random_state,
-            verbose=self.verbose,
-        ).fit(X, indicators, sample_weight=weights)
-        self.kernel_, self.certificate_, self.X_fit_ = ridge.kernel_, ridge.certificate_, X
-        self.n_iter_ = ridge.n_iter_
-        self._keep(ridge, indicators, sizes, weights)
+        alphas = self._alphas()
+        self._check_classes(sizes)
+        gram, budget = self._gram(self._kernel_for(X, weights), X), self._budget()
+        problem = RidgeProblem(gram, indicators, np.full(len(sizes), alphas[0]), weights, True)
+        with budget.progress, _parallel.blas_threads_for(problem.n):
+            if np.ndim(self.alpha):
+                problem, result = self._choose(problem, alphas, budget)
+            else:
+                result = choose.solve_ridge(problem, budget, self.solver)
+        self.alpha_ = float(problem.alpha[0])
+        self.kernel_, self.certificate_, self.X_fit_ = gram.kernel, result.certificate, X
+        self.n_iter_ = max(1, result.certificate.iterations)
+        self._keep(gram, result, indicators, sizes, weights)
+        self._warn_unless_converged(result.certificate, "use a larger alpha, tol or max_iter")
         return self
 
-    def _checked(self, sizes: np.ndarray) -> np.ndarray:
-        """The alphas. Sets priors_."""
-        n_classes = len(sizes)
-        if n_classes < 2:
-            raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two.")
-        if np.any(sizes == 0):
-            empty = self.classes_[sizes == 0].tolist()
-            raise ValueError(f"All weights of the classes {empty} are zero; leave their rows out.")
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
+        n_classes, alphas = 2 if y is None else len(np.unique(y)), self._alphas()
+        gram = self._gram(self._kernel_for(X), X)
+        problem = RidgeProblem(gram, np.zeros((len(gram), n_classes)), np.full(n_classes, alphas[0]), None, True)
+        if np.ndim(self.alpha):
+            return choose.path_plan(problem, self._budget(), _repeated(alphas, n_classes))
+        return choose.ridge(problem, self._budget(), self.solver)[1]
+
+    def _alphas(self) -> np.ndarray:
+        """alpha as an array, after it and the solver are checked."""
         try:
             alphas = np.atleast_1d(np.asarray(self.alpha, np.float64))
         except (TypeError, ValueError):
             alphas = np.array([np.nan])
         if alphas.ndim > 1 or not alphas.size or not np.all((alphas > 0) & (alphas < np.inf)):
             raise ValueError(f"alpha is {self.alpha!r}; it must be a positive number, or a list of them.")
-        if self.n_components is not None and checks.whole(self.n_components, "n_components") >= n_classes:
+        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
+            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
+        if np.ndim(self.alpha) and self.solver != "auto":
+            raise ValueError(
+                f"solver is {self.solver!r}, but a list of alphas needs a decomposition of the whole matrix; "
+                "use solver='auto', or a single alpha."
+            )
+        return alphas
+
+    def _check_classes(self, sizes: np.ndarray) -> None:
+        """Raise if classes of these sizes cannot be told apart as it is asked for. Sets priors_."""
+        n_classes = len(sizes)
+        if n_classes < 2:
+            raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two.")
+        if np.any(sizes == 0):
+            empty = self.classes_[sizes == 0].tolist()
+            raise ValueError(f"All weights of the classes {empty} are zero; leave their rows out.")
+        if self.n_components is not None and checks.integer(self.n_components, "n_components") >= n_classes:
             raise ValueError(
                 f"n_components is {self.n_components}, but {n_classes} classes have {n_classes - 1} discriminants."
             )
@@ -164,41 +183,50 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
                     f"priors is {self.priors!r}; give {n_classes} probabilities, one for each class, with sum 1."
                 )
             self.priors_ = priors / priors.sum()
-        return alphas
 
-    def _choose(self, problem: RidgeProblem, alphas: np.ndarray) -> float:
-        """The alpha with the best leave-one-out accuracy. Sets loo_scores_."""
+    def _choose(self, problem: RidgeProblem, alphas: np.ndarray, budget: Budget) -> tuple[RidgeProblem, Result]:
+        """The problem with the alpha of the best leave-one-out accuracy, and its solution. Sets loo_scores_."""
         n_classes = problem.targets.shape[1]
-        memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
-        choose_ridge(problem.n, alphas[:, None], path=True, memory=memory)
-        decomposition = Decomposition(problem)
-        path = decomposition.path(np.repeat(alphas[:, None], n_classes, axis=1))
+        every = _repeated(alphas, n_classes)
+        plan = choose.path_plan(problem, budget, every)
+        plan.require()
+        decomposition, path = choose.decompose(problem, every, plan, budget)
         truth, scores = problem.targets.argmax(axis=1), []
         for alpha, predictions in zip(alphas, path.predictions, strict=True):
-            coef, _ = problem.finish(decomposition.solve(np.full(n_classes + 1, alpha)))
+            coef = problem.finish(decomposition.solve(np.full(n_classes + 1, alpha)))[0]
             within = alpha * problem.targets.T @ coef
             guess = [
                 _leave_out(rows, predictions, alpha * coef, within, problem, self.priors).argmax(axis=1)
-                for rows in _tiles.split(problem.n, max(1, 10**6 // n_classes**2))
+                for rows in _parallel.split(problem.n, max(1, ENTRIES_LEFT_OUT // n_classes**2))
             ]
             scores.append(np.average(np.concatenate(guess) == truth, weights=problem.weights))
         self.loo_scores_ = np.array(scores)
-        return float(alphas[self.loo_scores_ == self.loo_scores_.max()].max())
+        best = alphas[self.loo_scores_ == self.loo_scores_.max()].max()
+        problem = replace(problem, alpha=np.full(n_classes, best))
+        return problem, choose.solve_decomposed(decomposition, problem, plan, budget)
 
-    def _keep(self, ridge: KernelRidge, indicators: np.ndarray, sizes: np.ndarray, weights: np.ndarray | None) -> None:
+    def _keep(
+        self, gram: Gram, ridge: Result, indicators: np.ndarray, sizes: np.ndarray, weights: np.ndarray | None
+    ) -> None:
         """The discriminants from the ridge fit F = Y - W^(-1) alpha A of the indicators Y.
 
         With N = diag(sizes) and Q a basis of the vectors orthogonal to sqrt(sizes), the eigenproblem is
         Q' N^(-1/2) Y'W (F - mean) N^(-1/2) Q v = ratio Q' N^(-1/2) (alpha Y'A) N^(-1/2) Q v. Its left side says how
-        far classes are apart, its right side how wide they are, and neither is a difference of large numbers.
+        far classes are apart, its right-hand side how wide they are, and neither is a difference of large numbers.
         """
         total, root = sizes.sum(), np.sqrt(sizes)
-        fitted = ridge.function_(ridge.X_fit_).astype(np.float64) - sizes / total
+        fitted = gram.astype(np.float64) @ ridge.coef + ridge.intercept - sizes / total
         between = indicators.T @ (fitted if weights is None else weights[:, None] * fitted)
-        within = self.alpha_ * indicators.T @ ridge.dual_coef_
+        within = self.alpha_ * indicators.T @ ridge.coef
         basis = null_space(root[None]) / root[:, None]
         between, within = (basis.T @ (S + S.T) @ basis / 2 for S in (between, within))
-        ratios, vectors = eigh(between, within)
+        try:
+            ratios, vectors = eigh(between, within)
+        except np.linalg.LinAlgError:
+            raise np.linalg.LinAlgError(
+                f"With a relative residual of {ridge.certificate.residual:.2g} the classes have no positive scatter "
+                "within them; use a larger alpha or max_iter, a smaller tol, or a positive semidefinite kernel."
+            ) from None
         ratios, vectors = ratios[::-1], basis @ vectors[:, ::-1]
         shares = ratios / (1.0 + ratios)
         keep = shares > max(10 * self.tol * shares[0], 1e-12)
@@ -207,26 +235,22 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(ratios))] < 0, -1.0, 1.0)
         scale = np.divide(np.sqrt(total), np.sqrt(shares), out=np.zeros_like(shares), where=shares > 1e-12)
         scalings = vectors * scale
-        constant = (ridge.intercept_ - sizes / total) @ scalings
-        self.function_ = Function(ridge.kernel_, ridge.X_fit_, ridge.dual_coef_ @ scalings, constant)
+        constant = (ridge.intercept - sizes / total) @ scalings
+        self.function_ = Function(
+            gram.kernel, gram.X, ridge.coef @ scalings, constant, prepared=gram.inputs, threads=self.threads
+        )
         self.means_ = vectors * np.sqrt(total * shares)
         self.eigenvalues_ = np.maximum(ratios, 0.0)
         self.explained_variance_ratio_ = self.eigenvalues_ / max(self.eigenvalues_.sum(), np.finfo(float).tiny)
         self._n_features_out = min(len(ratios), self.n_components or len(ratios))
 
-    def _project(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = check_inputs(self, X, self.kernel_, reset=False)
-        values = self.function_(X)
-        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
-
     def transform(self, X: Any) -> np.ndarray:
         """The values of the discriminants at X, shape (n, n_components)."""
-        return self._project(X)[:, : self._n_features_out]
+        return self._values(X)[:, : self._n_features_out]
 
     def _decision(self, X: Any) -> np.ndarray:
         """Log posterior of each class, up to what all classes share."""
-        values = self._project(X)
+        values = self._values(X)
         with np.errstate(divide="ignore"):
             constant = np.log(self.priors_) - 0.5 * (self.means_**2).sum(axis=1)
         return values @ self.means_.T.astype(values.dtype) + constant.astype(values.dtype)
@@ -240,6 +264,11 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         """The class with the nearest mean in the discriminant space, priors considered."""
         best = self._decision(X).argmax(axis=1)
         return self.classes_[best]
+
+
+def _repeated(alphas: np.ndarray, n_classes: int) -> np.ndarray:
+    """The alphas in a column for each class."""
+    return np.repeat(alphas[:, None], n_classes, axis=1)
 
 
 def _leave_out(

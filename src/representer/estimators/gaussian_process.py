@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from representer import _tiles
-from representer.estimators import search
-from representer.estimators.hyperparameters import LogParameters
-from representer.estimators.inputs import check_inputs, check_lengths, evenly, is_precomputed, take, to_kernel
+from representer import _parallel
+from representer.estimators import hyperparameter_search
+from representer.estimators.base import KernelEstimator, atomic, warn_user
+from representer.estimators.budget import Budgeted
+from representer.estimators.hyperparameter_search import Search
+from representer.estimators.hyperparameters import ProcessParameters, check_noise, deviation
+from representer.estimators.inputs import check_inputs, check_targets, evenly_spaced, is_precomputed, take, to_kernel
 from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
-from representer.estimators.search import Search
-from representer.features.pivoted_cholesky import pivoted_cholesky
-from representer.functions import Function, concatenate
-from representer.gram import Gram, machine_memory
+from representer.functions import Function
 from representer.kernels import checks
-from representer.kernels.base import Kernel, Scaled, require_definite
+from representer.kernels.algebra import Scaled
+from representer.kernels.base import Kernel, require_definite
 from representer.kernels.stationary import RBF
-from representer.solvers.choose import iterative_memory
-from representer.solvers.likelihood import Factor, log_leave_one_out, log_marginal_likelihood
-from representer.solvers.posterior import IterativePosterior
+from representer.processes.gaussian import GaussianProcess, copied, doubled
+from representer.processes.likelihood import log_leave_one_out, log_marginal_likelihood
+from representer.processes.posterior import ExactPosterior, IterativePosterior
+from representer.result import Plan
+from representer.solvers.memory import working_memory
 
-DIRECT_UP_TO = 8000
+CHOLESKY_UP_TO = 8000
 """Inputs up to which the posterior is computed by Cholesky."""
-TUNING_ROWS = 2000
+SEARCH_ROWS = 2000
 """Inputs on which hyper-parameters are found beyond that."""
+OPTIONS = {
+    "objective": ("likelihood", "loo"),
+    "optimizer": ("lbfgs", None),
+    "solver": ("auto", "cholesky", "conjugate_gradient"),
+}
+WAYS_OUT = {
+    "cholesky": "solver='conjugate_gradient', fewer inputs, or a larger memory=",
+    "conjugate_gradient": "fewer inputs, or a larger memory=",
+}
+COVARIANCE_WAY_OUT = "return_std=True, sample(pathwise=True), fewer inputs at a time, or a larger memory="
 
 
-class GaussianProcessRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, KernelEstimator):
     r"""y = f(x) + noise with f ~ GP(0, k).
 
     The posterior of f has the mean k(x, X) A^(-1) y and the covariance k(x, x') - k(x, X) A^(-1) k(X, x'), A = K +
@@ -84,9 +94,11 @@ class GaussianProcessRegressor(CallbackSupportMixin, MultiOutputMixin, Regressor
         The posterior mean.
     log_marginal_likelihood_ : float
     log_marginal_likelihood_error_ : float
-        Its standard error, 0 where it is exact.
+        Its standard error, 0 where it is exact: for conjugate gradients the spread of a random estimate, what its
+        bounds leave open, residuals and rounding.
     certificate_ : Certificate
         Of the posterior mean.
+    X_fit_ : a copy of the inputs
     search_ : Search
         How the hyper-parameters were found; `report` puts it into words.
 
@@ -134,182 +146,151 @@ class GaussianProcessRegressor(CallbackSupportMixin, MultiOutputMixin, Regressor
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.requires_fit = False
         return tags
 
     # ---- fit ----
 
-    search_: Search
-
     @observed
+    @atomic
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
-        """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
-        if y is None:
-            raise ValueError("GaussianProcessRegressor requires y to be passed, but the target y is None.")
-        kernel = Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
-        require_definite(kernel, "a Gaussian process")
-        X = check_inputs(self, X, kernel, reset=True)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_lengths(X, y)
+        """Fit to inputs X and targets y of shape (n,) or (n, n_targets). Of X a copy is kept."""
+        kernel = self._prior_kernel()
+        X = copied(check_inputs(self, X, kernel, reset=True))
+        y = check_targets(self, X, y)
         self._check_options(len(y))
+        plan = self._plan(X, y.size // len(y))
+        self._refuse(plan.bytes, f"A Gaussian process on {len(y)} inputs", WAYS_OUT[plan.solver])
         Y = y.reshape(len(y), -1)
         self._single_output = y.ndim == 1
         self._mean = Y.mean(axis=0) if self.normalize_y else np.zeros(Y.shape[1])
-        self._scale = _deviation(Y) if self.normalize_y else np.ones(Y.shape[1])
+        self._scale = deviation(Y) if self.normalize_y else np.ones(Y.shape[1])
         Y = (Y - self._mean) / self._scale
-        direct = self._is_direct(len(Y))
-        rows = np.arange(len(Y)) if direct else evenly(len(Y), self._tuning_rows())
-        given = self.noise if np.ndim(self.noise) == 0 else np.asarray(self.noise, np.float64)
-        with _tiles.blas_threads_for(len(rows)):
-            self.kernel_, found = self._optimized(
-                kernel.fitted_to(X), take(X, rows, kernel), Y[rows], given if np.ndim(given) == 0 else given[rows]
+        direct = plan.solver == "cholesky"
+        rows = np.arange(len(Y)) if direct else evenly_spaced(len(Y), self._search_rows())
+        given = check_noise(self.noise, len(Y))
+        here = given[rows] if np.ndim(given) else given
+        with _parallel.blas_threads_for(len(rows)):
+            self.search_, self.kernel_, found = self._optimized(
+                kernel.with_default_scales(X), X if direct else take(X, rows, kernel), Y[rows], here
             )
-        self.noise_ = found if np.ndim(given) == 0 else given
-        with _tiles.blas_threads_for(len(Y)):
+        self.noise_ = given if np.ndim(given) else found
+        with _parallel.blas_threads_for(len(Y)):
             self._condition(X, Y, direct)
         if not self.search_.values:
-            prior = search.log_prior(self.search_.names, self.priors, self.search_.theta)[0]
+            prior = hyperparameter_search.log_prior(self.search_.names, self.priors, self.search_.theta)[0]
             self.search_ = replace(self.search_, values=[self.log_marginal_likelihood_ + prior])
         return self
 
-    def _check_options(self, n: int) -> None:
-        if self.objective not in ("likelihood", "loo"):
-            raise ValueError(f"objective is {self.objective!r}; use 'likelihood' or 'loo'.")
-        if self.optimizer not in ("lbfgs", None):
-            raise ValueError(f"optimizer is {self.optimizer!r}; use 'lbfgs' or None.")
-        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
-            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
-        checks.whole(self.n_restarts, "n_restarts", least=0)
-        for name in ("memory", "threads"):
-            if getattr(self, name) is not None:
-                checks.whole(getattr(self, name), name)
-        if isinstance(self.noise, str) and self.noise == "estimate":
-            return
-        try:
-            noise = np.asarray(self.noise, np.float64)
-        except (TypeError, ValueError):
-            noise = np.array(np.nan)
-        if noise.shape not in ((), (n,)) or not np.all(np.isfinite(noise)) or np.any(noise < 0):
-            raise ValueError(
-                f"noise is {self.noise!r}; use 'estimate', one variance, or one variance for each of the {n} inputs, "
-                "none of them negative."
-            )
+    def _prior_kernel(self) -> Kernel:
+        kernel = Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
+        require_definite(kernel, "a Gaussian process")
+        return kernel
 
-    def _is_direct(self, n: int) -> bool:
-        """Whether the posterior holds an n x n matrix; raise if it should and cannot."""
-        needed, memory = 8 * self._matrices() * n * n, machine_memory() if self.memory is None else self.memory
-        if self.solver == "cholesky" and needed > memory:
-            raise MemoryError(
-                f"An exact Gaussian process on {n} inputs needs {needed / 1e9:.3g} GB, above the budget of "
-                f"{memory / 1e9:.3g} GB; use solver='conjugate_gradient', fewer inputs, or a larger memory=."
-            )
-        return self.solver == "cholesky" or (self.solver == "auto" and n <= DIRECT_UP_TO and needed <= memory)
+    def _check_options(self, n: int) -> None:
+        for name, known in OPTIONS.items():
+            value = getattr(self, name)
+            if not isinstance(value, str | None) or value not in known:
+                *most, last = map(repr, known)
+                raise ValueError(f"{name} is {value!r}; use {', '.join(most)} or {last}.")
+        checks.integer(self.n_restarts, "n_restarts", least=0, most=10_000)
+        self._budget()
+        check_noise(self.noise, n)
+
+    # ---- what a fit takes ----
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes.
+
+        A fit that would be refused has a plan that says so.
+        """
+        self._check_options(checks.number_of(X))
+        plan = self._plan(X, 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1])
+        return self._judged(plan, WAYS_OUT[plan.solver])
+
+    def _plan(self, X: Any, targets: int) -> Plan:
+        """The cheaper solver that fits, or the one that was asked for."""
+        n, memory = checks.number_of(X), self._memory()
+        # a copy of the inputs, and what a kernel prepares from them
+        inputs = (1 if is_precomputed(self.kernel) else 2) * 8 * int(getattr(X, "size", 0))
+        exact = inputs + 8 * self._matrices() * n * n
+        values = 0 if self.optimizer is None else 30 * (1 + self.n_restarts)  # of the objective, about
+        why = "it was asked for" if self.solver != "auto" else f"n is at most {CHOLESKY_UP_TO:,}"
+        if self.solver == "cholesky" or (self.solver == "auto" and n <= CHOLESKY_UP_TO and exact <= memory):
+            return Plan("cholesky", why, exact, n * (n + 1) * (1 + values))
+        if self.solver == "auto":
+            why = "n is large" if n > CHOLESKY_UP_TO else "an n x n matrix is above the budget"
+        size, evaluations = IterativePosterior.cost(n, targets, working_memory(memory))
+        rows = min(n, self._search_rows())
+        size = inputs + max(size, 8 * self._matrices() * rows**2)
+        return Plan("conjugate_gradient", why, size, evaluations + values * rows**2)
 
     def _matrices(self) -> int:
-        """How many n x n matrices the search holds at once."""
-        return 3 if self.objective == "likelihood" else 5
+        """How many n x n matrices are held at once."""
+        return 1 if self.objective == "likelihood" else 2
 
-    def _tuning_rows(self) -> int:
-        memory = machine_memory() if self.memory is None else self.memory
-        return int(np.clip(np.sqrt(memory / (8 * self._matrices())), 2, TUNING_ROWS))
+    def _search_rows(self) -> int:
+        """Inputs for the search that take at most half of the memory."""
+        return int(np.clip(np.sqrt(self._memory() / (16 * self._matrices())), 2, SEARCH_ROWS))
 
-    def _optimized(self, kernel: Kernel, X: Any, Y: np.ndarray, given: Any) -> tuple[Kernel, Any]:
-        """Kernel and noise that maximise the objective.
+    # ---- hyper-parameters and posterior ----
+
+    def _optimized(self, kernel: Kernel, X: Any, Y: np.ndarray, given: Any) -> tuple[Search, Kernel, Any]:
+        """How the objective was maximised, and the kernel and the noise that maximise it.
 
         ``given`` is the noise as it was asked for, for these inputs.
         """
-        parameters = LogParameters(kernel, kernel.prepare(_double(X)))
-        estimate = isinstance(given, str)
-        variance = float(np.mean(_deviation(Y) ** 2))
-        noise = np.full(len(Y), 0.1 * variance) if estimate else np.broadcast_to(np.asarray(given, float), len(Y))
-        names = parameters.names + ["noise"] * estimate
-        start = np.append(parameters.start, [np.log(0.1 * variance)] * estimate)
-        bounds = search.log_bounds(names, start, variance, self.bounds)
-        start = start if self.optimizer is None else search.inside(start, bounds)
-        search.check_priors(names, self.priors, start)
-        negative = self._objective(parameters, names, X, Y, noise, estimate)
+        X, variance, estimate = doubled(X), float(np.mean(deviation(Y) ** 2)), isinstance(given, str)
+        noise = np.broadcast_to(np.asarray(0.1 * variance if estimate else given, np.float64), len(Y))
+        unknowns = ProcessParameters(kernel, kernel.prepare(X), noise, estimate)
+        function = log_marginal_likelihood if self.objective == "likelihood" else log_leave_one_out
+
+        def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            kernel = unknowns.kernel_at(theta)
+            # length scales are part of the layout of prepared inputs
+            value = function(kernel, kernel.prepare(X), Y, unknowns.noise_at(theta), self.threads)
+            prior, by_prior = hyperparameter_search.log_prior(unknowns.names, self.priors, theta)
+            return value.value + prior, unknowns.gradient(theta, value) + by_prior
+
+        names, start = unknowns.names, unknowns.start
+        bounds = hyperparameter_search.log_bounds(names, start, variance, self.bounds)
+        start = start if self.optimizer is None else hyperparameter_search.inside(start, bounds)
+        hyperparameter_search.check_priors(names, self.priors, start)
         if self.optimizer is None or not len(start):
             # the likelihood comes with the posterior, without a gradient
-            values = [-negative(start)[0]] if self.objective == "loo" else []
-            self.search_ = Search(names, start, bounds, values, "not optimised", True, 0)
-            return kernel, float(noise[0])
-        rng = check_random_state(self.random_state)
-        starts = search.starts(negative, names, start, bounds, variance, self.n_restarts, rng)
+            values = [objective(start)[0]] if self.objective == "loo" else []
+            return Search(names, start, bounds, values, "not optimised", True, 0), kernel, float(noise[0])
+        options: Any = {"variance": variance, "n_restarts": self.n_restarts, "random_state": self.random_state}
         with task(self, "search for hyper-parameters") as step:
-            self.search_ = search.minimum(negative, names, starts, bounds, step)
-        if not self.search_.success:
-            warnings.warn(
-                f"The search for hyper-parameters stopped early ({self.search_.message}); report() says what to try.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        theta = self.search_.theta
-        found = float(np.exp(theta[-1])) if estimate else given
-        return parameters.kernel_at(theta[: len(parameters.start)]), found
-
-    def _objective(
-        self, parameters: LogParameters, names: list[str], X: Any, Y: np.ndarray, noise: np.ndarray, estimate: bool
-    ) -> Any:
-        """Minus the objective and its gradient, as a function of theta."""
-        function = log_marginal_likelihood if self.objective == "likelihood" else log_leave_one_out
-        size, X = len(parameters.start), _double(X)
-
-        def negative(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            kernel = parameters.kernel_at(theta[:size])
-            variances = np.full(len(Y), np.exp(theta[-1])) if estimate else noise
-            try:
-                # length scales are part of the layout of prepared inputs
-                result = function(kernel, kernel.prepare(X), Y, variances, self.threads)
-            except np.linalg.LinAlgError:
-                return search.IMPOSSIBLE, np.zeros_like(theta)
-            gradient = parameters.gradient(theta[:size], result.gradients)
-            if estimate:
-                gradient = np.append(gradient, np.exp(theta[-1]) * result.by_noise.sum())
-            prior, by_prior = search.log_prior(names, self.priors, theta)
-            value, slope = -(result.value + prior), -(gradient + by_prior)
-            good = np.isfinite(value) and np.all(np.isfinite(slope))
-            return (value, slope) if good else (search.IMPOSSIBLE, np.zeros_like(theta))
-
-        return negative
+            search = hyperparameter_search.maximum(objective, names, start, bounds, step=step, **options)
+        search.warn()
+        found = float(np.exp(search.theta[-1])) if estimate else given
+        return search, unknowns.kernel_at(search.theta), found
 
     def _condition(self, X: Any, Y: np.ndarray, direct: bool) -> None:
         """Condition on the data: posterior mean, likelihood and certificate."""
-        self.X_fit_ = X
-        noise = np.broadcast_to(np.asarray(self.noise_, np.float64), len(Y))
+        noise, inputs = np.broadcast_to(np.asarray(self.noise_, np.float64), len(Y)), doubled(X)
+        options: Any = {"tol": self.tol, "threads": self.threads}
+        posterior: ExactPosterior | IterativePosterior
         if direct:
-            self._inputs = self.kernel_.prepare(_double(X))
-            self._factor: Factor | None = Factor(self.kernel_, self._inputs, noise, self.threads)
-            a, determinant, error = self._factor.solve(Y), self._factor.log_determinant, 0.0
-            self.certificate_ = self._factor.certificate(a, Y, noise, self.tol)
+            posterior = ExactPosterior(self.kernel_, inputs, noise, **options)
+            found = posterior.condition(Y)
         else:
-            memory = iterative_memory(machine_memory() if self.memory is None else self.memory)
-            self._posterior = IterativePosterior(
-                self.kernel_, X, noise, tol=self.tol, memory=memory, threads=self.threads
-            )
-            self._factor, self._inputs = None, self._posterior.problem.exact
+            posterior = IterativePosterior(self.kernel_, X, noise, memory=working_memory(self._memory()), **options)
             with task(self, "conjugate gradients") as step:
-                result = self._posterior.solve(Y, progress=Progress(0, self.tol, step))
-            a, self.certificate_ = result.coef, result.certificate
-            determinant, error = self._posterior.log_determinant()
-        n, targets = Y.shape
-        self.log_marginal_likelihood_ = -0.5 * (
-            float(np.vdot(Y, a)) + targets * (determinant + n * np.log(2.0 * np.pi))
-        )
-        self.log_marginal_likelihood_error_ = 0.5 * targets * error
-        if not self.certificate_.converged:
-            self.log_marginal_likelihood_error_ = np.inf
-            warnings.warn(
-                f"The posterior mean reached a relative residual of {self.certificate_.residual:.2g}, not the "
-                "tolerance "
+                found = posterior.condition(Y, Progress(0, self.tol, step))
+        if not found.certificate.converged:
+            warn_user(
+                f"The posterior mean reached a relative residual of {found.certificate.residual:.2g}, not "
                 f"{self.tol:.2g}; use more noise, solver='cholesky' if n x n fits the memory, or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=5,
             )
-        coef, constant = a * self._scale, self._mean
-        self.dual_coef_ = coef[:, 0] if self._single_output else coef
+        coef, single = found.coef * self._scale, self._single_output
+        self.dual_coef_, constant = (coef[:, 0], self._mean[0]) if single else (coef, self._mean)
+        self.X_fit_, self.certificate_ = X, found.certificate
+        self.log_marginal_likelihood_, self.log_marginal_likelihood_error_ = found.log_likelihood, found.error
+        self._process = GaussianProcess(self.kernel_, inputs, posterior, self.threads)
         self.function_ = Function(
-            self.kernel_, _double(X), self.dual_coef_, constant[0] if self._single_output else constant
+            self.kernel_, inputs, self.dual_coef_, constant, prepared=posterior.inputs, threads=self.threads
         )
 
     # ---- use ----
@@ -318,138 +299,84 @@ class GaussianProcessRegressor(CallbackSupportMixin, MultiOutputMixin, Regressor
         """Posterior mean and, if asked for, standard deviation or covariance of f at each x in X.
 
         Shapes are (n,), or (n, n_targets) for several targets; the covariance is (n, n) or (n, n, n_targets). An
-        estimator that was not fitted predicts from the prior.
+        estimator that was not fitted predicts from the prior, with length scales of one where none were given.
         """
         if return_std and return_cov:
             raise ValueError("Ask for return_std or return_cov, not both.")
-        check_is_fitted(self)
-        X = check_inputs(self, X, self.kernel_, reset=False)
-        mean = self.function_(X)
+        X, process, mean, scale = self._at(X)
+        single = mean.ndim == 1
         if return_std:
-            std = np.sqrt(self._variance(X))
-            return mean, std * self._scale[0] if self._single_output else std[:, None] * self._scale
+            std = np.sqrt(process.variance(X))
+            return mean, std * scale[0] if single else std[:, None] * scale
         if return_cov:
-            covariance = self._covariance(X)
-            scales = self._scale**2
-            return mean, covariance * scales[0] if self._single_output else covariance[:, :, None] * scales
+            self._refuse_covariance(len(mean), 1 if single else 1 + len(scale))
+            covariance = process.covariance(X)
+            if not single:
+                return mean, covariance[:, :, None] * scale**2
+            covariance *= scale[0] ** 2
+            return mean, covariance
         return mean
 
-    def _explained(self, A: Any) -> np.ndarray:
-        """k(x, X) A^(-1) k(X, x), the part of the prior variance that the data explain."""
-        columns = self.kernel_.block(A, self._inputs, threads=self.threads).T
-        if self._factor is None:
-            return self._posterior.explained(columns)[0]
-        half = self._factor.half_solve(columns)
-        return np.einsum("ij,ij->j", half, half)
+    def _at(self, X: Any) -> tuple[Any, GaussianProcess, np.ndarray, np.ndarray]:
+        """Inputs that were checked, the process, its mean there, and the scale of each target."""
+        if hasattr(self, "function_"):
+            X = check_inputs(self, X, self.kernel_, reset=False)
+            return X, self._process, self.function_(X), self._scale
+        kernel = self._prior_kernel()
+        X = check_inputs(self, X, kernel, reset=False)
+        return X, GaussianProcess(kernel, threads=self.threads), np.zeros(checks.number_of(X)), np.ones(1)
 
-    def _variance(self, X: Any) -> np.ndarray:
-        A = self.kernel_.prepare(_double(X), like=self._inputs)
-        variance = self.kernel_.diagonal(A).astype(np.float64)
-        size = 64 if self._factor is None else 2048
-        for i in range(0, len(A), size):
-            variance[i : i + size] -= self._explained(A[i : i + size])
-        return np.maximum(variance, 0.0)
-
-    def _covariance(self, X: Any) -> np.ndarray:
-        A = self.kernel_.prepare(_double(X), like=self._inputs)
-        columns = self.kernel_.block(A, self._inputs, threads=self.threads).T
-        solved = self._posterior.solve(columns).coef if self._factor is None else self._factor.solve(columns)
-        explained = columns.T @ solved
-        # words or items that training inputs do not have still matter between new inputs, so the prior is prepared anew
-        return self.kernel_(_double(X)) - (explained + explained.T) / 2
+    def _refuse_covariance(self, new: int, matrices: int) -> None:
+        """Raise if matrices of covariances between new inputs, and of those with the data, are above the budget."""
+        data = len(self.dual_coef_) if hasattr(self, "function_") else 0
+        self._refuse(8 * new * (matrices * new + 2 * data), f"The covariance of {new} inputs", COVARIANCE_WAY_OUT)
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, pathwise: bool | None = None) -> np.ndarray:
         """Joint draws of f at all x in X from the posterior: shape (n, n_samples), or (n, n_targets, n_samples).
 
         Draws from the covariance matrix take n^3 operations, so for more than 2,000 inputs they are made ``pathwise``:
-        a draw of the prior, corrected by what the data say about it. The prior comes from a low-rank factor of its
-        covariance at all inputs; what the factor leaves out, at most a millionth of the variance or all beyond rank
-        2,000, is drawn independently at each input.
+        a draw of the prior, corrected by what the data say about it. The prior comes from a factor of rank 2,000 or
+        one that leaves out a millionth of the variance; the rest is drawn independently at each input. An estimator
+        that was not fitted draws from the prior.
         """
-        check_is_fitted(self)
-        X = check_inputs(self, X, self.kernel_, reset=False)
+        count = checks.integer(n_samples, "n_samples")
+        X, process, mean, scale = self._at(X)
         rng = np.random.default_rng(random_state)
-        mean = self.function_(X)
-        means = mean[:, None] if self._single_output else mean
-        shape = (means.shape[1], checks.whole(n_samples, "n_samples"))
-        many = len(means) > 2000 if pathwise is None else pathwise
-        draws = self._paths(X, shape, rng) if many else self._from_covariance(X, shape, rng)
-        draws = means[:, :, None] + draws * self._scale[:, None]
-        return draws[:, 0] if self._single_output else draws
+        if pathwise or (pathwise is None and len(mean) > 2000):
+            draws = process.paths(X, len(scale) * count, rng)
+        else:
+            self._refuse_covariance(len(mean), 4)
+            draws = process.draws(X, len(scale) * count, rng)
+        draws = draws.reshape(len(mean), len(scale), count) * scale[:, None]
+        draws += mean.reshape(len(mean), -1, 1)
+        return draws[:, 0] if mean.ndim == 1 else draws
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """`sample` by scikit-learn's name."""
         return self.sample(X, n_samples, random_state)
 
-    def _from_covariance(self, X: Any, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        """Draws around the mean from the eigenvectors of the posterior covariance."""
-        values, vectors = np.linalg.eigh(self._covariance(X))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return np.tensordot(root, rng.normal(size=(len(root), *shape)), axes=1)
-
-    def _paths(self, X: Any, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        """f - k(., X_fit) A^(-1) (f(X_fit) + noise) for draws f of the prior (Matheron's rule)."""
-        n, draws = len(self.dual_coef_), shape[0] * shape[1]
-        everywhere = self.kernel_.prepare(_double(concatenate(self.X_fit_, X)))
-        trace = self.kernel_.diagonal(everywhere).sum()
-        low_rank = pivoted_cholesky(
-            self.kernel_, everywhere, 2000, stop=1e-6 * trace, random_state=rng, threads=self.threads
-        )
-        rest = np.sqrt(low_rank.remainder)[:, None] * rng.normal(size=(len(everywhere), draws))
-        prior = low_rank.factor.T @ rng.normal(size=(len(low_rank.factor), draws)) + rest
-        noise = np.sqrt(np.broadcast_to(np.asarray(self.noise_, np.float64), n))[:, None] * rng.normal(size=(n, draws))
-        seen = prior[:n] + noise
-        solved = self._posterior.solve(seen).coef if self._factor is None else self._factor.solve(seen)
-        correction = Gram.of(self.kernel_, everywhere[n:], everywhere[:n], threads=self.threads) @ solved
-        return (prior[n:] - correction).reshape(-1, *shape)
-
     def report(self) -> str:
         """What was fitted, why the search stopped, which bounds are active, the condition number, and what to try."""
-        check_is_fitted(self)
-        found, factor = self.search_, self._factor
+        check_is_fitted(self, "function_")
+        found, factor = self.search_, getattr(self._process.posterior, "factor", None)
         noise = "one variance per input" if np.ndim(self.noise_) else f"{self.noise_:.4g}"
+        error = "" if factor else f" (standard error {self.log_marginal_likelihood_error_:.2g})"
         lines = [
             f"kernel: {self.kernel_!r}",
             f"noise variance: {noise}",
-            f"log marginal likelihood: {self.log_marginal_likelihood_:.6g}"
-            + (f" (standard error {self.log_marginal_likelihood_error_:.2g})" if factor is None else ""),
+            f"log marginal likelihood: {self.log_marginal_likelihood_:.6g}{error}",
             f"search: {found.message}; {found.evaluations} evaluations; "
             f"objective at the end of each start: {', '.join(f'{v:.6g}' for v in found.values) or 'none'}",
             f"at a bound: {', '.join(found.at_bounds) or 'none'}",
-            f"posterior mean: {self.certificate_}"
-            if factor is None
-            else f"condition number: {factor.condition:.2g}; jitter added: {factor.jitter:.2g}",
+            f"condition number: {factor.condition:.2g}; jitter added: {factor.jitter:.2g}"
+            if factor
+            else f"posterior mean: {self.certificate_}",
         ]
-        return "\n".join(lines + [f"try: {advice}" for advice in self._advice()])
-
-    def _advice(self) -> list[str]:
-        found, factor, advice = self.search_, self._factor, []
-        for name in found.at_bounds:
-            if "length_scale[" in name and "upper" in name:
-                advice.append(f"{name} grew to its bound: the column may not matter; leave it out, or widen bounds=.")
-            elif name == "noise (lower)":
-                advice.append("the noise fell to its bound: the data look noise-free; fix noise= at a small variance.")
-            else:
-                advice.append(f"widen bounds= of {name}, or fix it.")
-        if factor is not None and factor.jitter > 0:
+        advice = found.advice()
+        if factor and factor.jitter > 0:
             advice.append(
                 "the matrix was singular to rounding and got jitter: use more noise, or remove repeated inputs."
             )
-        elif factor is not None and factor.condition > 1e12:
+        elif factor and factor.condition > 1e12:
             advice.append("the matrix is ill-conditioned: use more noise.")
-        if len(found.values) == 1 and found.evaluations > 1:
-            advice.append("other starts with n_restarts=5, as the objective may have several maxima.")
-        if not found.success:
-            advice.append("scale inputs and targets to variance one, or give bounds= that leave out extremes.")
-        return advice
-
-
-def _deviation(Y: np.ndarray) -> np.ndarray:
-    """The standard deviation of each column; 1 for a column that is constant to rounding."""
-    deviation = Y.std(axis=0)
-    return np.where(deviation > 10 * np.finfo(np.float64).eps * np.abs(Y).max(axis=0), deviation, 1.0)
-
-
-def _double(X: Any) -> Any:
-    """float32 numbers as float64, anything else as it is."""
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+        return "\n".join(lines + [f"try: {each}" for each in advice])

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, ndtr, roots_hermite
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from representer import _tiles
-from representer.estimators import search
+from representer import _parallel
+from representer.estimators import hyperparameter_search
+from representer.estimators.base import KernelEstimator, atomic, warn_user
+from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameters import LogParameters
-from representer.estimators.inputs import check_inputs, check_labels, is_precomputed, to_kernel
+from representer.estimators.inputs import check_inputs, check_labels, to_kernel
 from representer.functions import Function
-from representer.gram import machine_memory
 from representer.kernels import checks
-from representer.kernels.base import Kernel, Scaled, require_definite
+from representer.kernels.algebra import Scaled
+from representer.kernels.base import Kernel, require_definite
 from representer.kernels.stationary import RBF
-from representer.solvers.laplace import Laplace
+from representer.processes.gaussian import copied, doubled
+from representer.processes.laplace import Laplace
+from representer.result import Plan
+
+CLASSIFIER_WAY_OUT = "fewer inputs, KernelLogisticRegression, or a larger memory="
 
 
-class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
+class GaussianProcessClassifier(Budgeted, ClassifierMixin, KernelEstimator):
     r"""P(y = second class | x) = E[1 / (1 + exp(-f(x)))] with f ~ GP(0, k), given the labels.
 
     The posterior of f is approximated by a Gaussian around its mode (Laplace), and hyper-parameters of the kernel
@@ -97,27 +101,29 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         self.threads = threads
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
-
+    @atomic
     def fit(self, X: Any, y: Any) -> GaussianProcessClassifier:
-        """Fit to inputs X and labels y."""
+        """Fit to inputs X and labels y. Of X a copy is kept."""
+        self._check_options()
         kernel = Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
         require_definite(kernel, "a Gaussian process")
-        X = check_inputs(self, X, kernel, reset=True)
+        X = copied(check_inputs(self, X, kernel, reset=True))
         self.classes_, label = check_labels(self, X, y)
-        self._check_options(len(label))
-        self.X_fit_ = X
+        self._refuse(
+            self._plan(len(label), len(self.classes_)).bytes,
+            f"A Gaussian process classifier on {len(label)} inputs",
+            CLASSIFIER_WAY_OUT,
+        )
+        self.X_fit_, inputs = X, doubled(X)
         chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         rng = check_random_state(self.random_state)
-        started = kernel.fitted_to(X)
-        with _tiles.blas_threads_for(len(label)):
-            self._parts = [self._one(started, _double(X), np.where(label == c, 1.0, -1.0), rng) for c in chosen]
-        kernels = [part.problem.kernel for part in self._parts]
-        functions = [Function(part.problem.kernel, _double(X), part.coef) for part in self._parts]
+        started = kernel.with_default_scales(X)
+        with _parallel.blas_threads_for(len(label)):
+            self._parts = [self._one(started, inputs, np.where(label == c, 1.0, -1.0), rng) for c in chosen]
+        kernels = [part.problem.gram.kernel for part in self._parts]
+        functions = [
+            Function(part.problem.gram.kernel, inputs, part.coef, threads=self.threads) for part in self._parts
+        ]
         single = len(self._parts) == 1
         self.kernel_: Any = kernels[0] if single else kernels
         self.function_: Any = functions[0] if single else functions
@@ -125,70 +131,59 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = max(max(part.found.steps for part in self._parts), 1)
         return self
 
-    def _check_options(self, n: int) -> None:
+    def _check_options(self) -> None:
         if self.optimizer not in ("lbfgs", None):
             raise ValueError(f"optimizer is {self.optimizer!r}; use 'lbfgs' or None.")
-        checks.positive(self.tol, "tol")
-        checks.whole(self.max_iter, "max_iter")
-        checks.whole(self.n_restarts, "n_restarts", least=0)
-        for name in ("memory", "threads"):
-            if getattr(self, name) is not None:
-                checks.whole(getattr(self, name), name)
-        needed, memory = 8 * 6 * n * n, machine_memory() if self.memory is None else self.memory
-        if needed > memory:
-            raise MemoryError(
-                f"A Gaussian process classifier on {n} inputs needs {needed / 1e9:.3g} GB, above the budget of "
-                f"{memory / 1e9:.3g} GB; use fewer inputs, KernelLogisticRegression, or a larger memory=."
-            )
+        checks.integer(self.n_restarts, "n_restarts", least=0, most=10_000)
+        self._budget()
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """What `fit` would do for these inputs, why, and the memory and kernel values that it takes.
+
+        A fit that would be refused has a plan that says so.
+        """
+        self._check_options()
+        return self._judged(self._plan(checks.number_of(X), 2 if y is None else len(np.unique(y))), CLASSIFIER_WAY_OUT)
+
+    def _plan(self, n: int, n_classes: int) -> Plan:
+        parts = 1 if n_classes == 2 else n_classes
+        # a kernel matrix and a factor of each part stay
+        matrices = (3 if self.optimizer is None else 7) + 2 * (parts - 1)
+        values = 1 if self.optimizer is None else 30 * (1 + self.n_restarts)  # of the likelihood, about
+        return Plan("newton", "it finds the mode of the posterior", 8 * matrices * n * n, parts * values * n * n)
 
     def _one(self, kernel: Kernel, X: Any, y: np.ndarray, rng: np.random.RandomState) -> Laplace:
         """One class against the rest, with the best hyper-parameters."""
         parameters = LogParameters(kernel, kernel.prepare(X))
+        bounds = hyperparameter_search.log_bounds(parameters.names, parameters.start, 1.0, self.bounds)
         if self.optimizer is not None and len(parameters.start):
-            bounds = search.log_bounds(parameters.names, parameters.start, 1.0, self.bounds)
-            start = search.inside(parameters.start, bounds)
-            starts = [start] + [rng.uniform(*bounds.T) for _ in range(self.n_restarts)]
-            found = search.minimum(self._objective(parameters, X, y), parameters.names, starts, bounds)
-            if not found.success:
-                warnings.warn(
-                    f"The search for hyper-parameters stopped early ({found.message}); scale the inputs to variance "
-                    "one, give bounds=, or more n_restarts.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-            kernel = parameters.kernel_at(found.theta)
+
+            def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+                fitted = self._laplace(parameters.kernel_at(theta), X, y)
+                return fitted.log_likelihood, parameters.gradient(theta, fitted.gradients())
+
+            start = hyperparameter_search.inside(parameters.start, bounds)
+            search = hyperparameter_search.maximum(
+                objective, parameters.names, start, bounds, n_restarts=self.n_restarts, random_state=rng
+            )
+            search.warn()
+            kernel = parameters.kernel_at(search.theta)
         fitted = self._laplace(kernel, X, y)
         gap = (fitted.found.primal - fitted.found.dual.value) / max(fitted.found.primal, 1e-300)
         if gap > self.tol:
-            warnings.warn(
+            warn_user(
                 f"The mode was found to a relative gap of {gap:.2g}, not the tolerance {self.tol:.2g}; use a larger "
                 "max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
             )
         return fitted
 
     def _laplace(self, kernel: Kernel, X: Any, y: np.ndarray) -> Laplace:
         return Laplace(kernel, X, y, tol=self.tol, max_iter=self.max_iter, threads=self.threads)
 
-    def _objective(self, parameters: LogParameters, X: Any, y: np.ndarray) -> search.Objective:
-        """Minus the marginal likelihood and its gradient, as a function of the logarithms of the hyper-parameters."""
-
-        def negative(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            try:
-                fitted = self._laplace(parameters.kernel_at(theta), X, y)
-            except np.linalg.LinAlgError:
-                return search.IMPOSSIBLE, np.zeros_like(theta)
-            gradient = parameters.gradient(theta, fitted.gradients())
-            good = np.isfinite(fitted.log_likelihood) and np.all(np.isfinite(gradient))
-            return (-fitted.log_likelihood, -gradient) if good else (search.IMPOSSIBLE, np.zeros_like(theta))
-
-        return negative
-
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, in the order of ``classes_``."""
         check_is_fitted(self)
-        X = _double(check_inputs(self, X, self._parts[0].problem.kernel, reset=False))
+        X = doubled(check_inputs(self, X, self._parts[0].problem.gram.kernel, reset=False))
         columns = np.stack([_probability(*part.moments(X)) for part in self._parts], axis=1)
         if columns.shape[1] == 1:
             return np.concatenate([1.0 - columns, columns], axis=1)
@@ -197,7 +192,7 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class: for two classes the sign of the mean of f."""
         check_is_fitted(self)
-        X = _double(check_inputs(self, X, self._parts[0].problem.kernel, reset=False))
+        X = doubled(check_inputs(self, X, self._parts[0].problem.gram.kernel, reset=False))
         if len(self._parts) == 1:
             return self.classes_[(self._parts[0].moments(X)[0] > 0).astype(int)]
         return self.classes_[np.stack([_probability(*part.moments(X)) for part in self._parts], axis=1).argmax(axis=1)]
@@ -205,7 +200,7 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
     def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of f at each x in X: shape (n,), or (n, n_classes) for several classes."""
         check_is_fitted(self)
-        X = _double(check_inputs(self, X, self._parts[0].problem.kernel, reset=False))
+        X = doubled(check_inputs(self, X, self._parts[0].problem.gram.kernel, reset=False))
         mean, variance = (
             np.stack(columns, axis=1) for columns in zip(*(p.moments(X) for p in self._parts), strict=True)
         )
@@ -227,8 +222,3 @@ def _probability(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     density = 0.25 * expit(t) * expit(-t)
     wide = ndtr((mean[:, None] - t) / np.maximum(deviation, 0.5)[:, None]) @ density
     return np.where(deviation < 0.5, narrow, wide)
-
-
-def _double(X: Any) -> Any:
-    """float32 numbers as float64, anything else as it is."""
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

@@ -9,7 +9,7 @@ import numpy as np
 
 from representer.estimators.inputs import check_weights, take, to_kernel
 from representer.functions import Function, mean_embedding
-from representer.gram import Gram
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import require_definite
 
@@ -55,22 +55,22 @@ def herding(kernel: Any, X: Any, n_points: int, *, weights: Any = None, threads:
     >>> X[herd.indices].shape, bool(herd.errors[-1] < 0.05)
     ((20, 2), True)
     """
-    checks.whole(n_points, "n_points")
+    checks.integer(n_points, "n_points")
     if threads is not None:
-        checks.whole(threads, "threads")
+        checks.integer(threads, "threads")
     w = check_weights(weights, X)
-    kernel = to_kernel(kernel).fitted_to(X, w)
+    kernel = to_kernel(kernel).with_default_scales(X, w)
     require_definite(kernel, "a mean embedding")
-    A = kernel.prepare(X)
-    share = np.full(len(A), 1.0 / len(A)) if w is None else w / w.sum()
-    mu = Gram.of(kernel, A, threads=threads) @ share
-    half, chosen_sum = kernel.diagonal(A).astype(np.float64) / 2, np.zeros(len(A))
+    K = Gram(kernel, X, threads=threads)
+    share = np.full(len(K), 1.0 / len(K)) if w is None else w / w.sum()
+    mu = K @ share
+    half, chosen_sum = K.diag().astype(np.float64) / 2, np.zeros(len(K))
     indices, errors = np.empty(n_points, np.int64), np.empty(n_points)
     whole, cross, square = float(share @ mu), 0.0, 0.0
     for t in range(n_points):
         i = int(np.argmin(half + chosen_sum - (t + 1) * mu))
         cross += mu[i]
         square += 2.0 * (chosen_sum[i] + half[i])
-        chosen_sum += kernel._tile(A[i : i + 1], A, np.float64)[0]
+        chosen_sum += K.rows([i])[0]
         indices[t], errors[t] = i, np.sqrt(max(whole - 2.0 * cross / (t + 1) + square / (t + 1) ** 2, 0.0))
     return Herd(indices, errors, mean_embedding(kernel, take(X, indices, kernel)))

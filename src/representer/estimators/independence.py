@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from sklearn.base import BaseEstimator
 
-from representer import _tiles
-from representer._loops import permuted
-from representer.estimators.inputs import to_kernel
+from representer import _parallel
+from representer._loops import permuted_products
+from representer._parallel import machine_memory
+from representer.estimators.inputs import KernelParameters, to_kernel
 from representer.estimators.resampling import Outcome, combine
 from representer.features.pivoted_cholesky import pivoted_cholesky
-from representer.gram import Gram, machine_memory
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
 
 PERMUTATION_BYTES = 2**28
 
 
-class HSIC(BaseEstimator):
+class HSIC(KernelParameters):
     r"""HSIC = ||mean of k(x, .) l(y, .) - (mean of k(x, .)) (mean of l(y, .))||^2, and the test of independence.
 
     The biased statistic is sum_ij K_ij L_ij / n^2 with both kernel matrices centred; the unbiased one leaves out i = j
@@ -101,9 +101,9 @@ class HSIC(BaseEstimator):
         """Test whether x and y are independent, from the pairs (x_i, y_i)."""
         self._check(X, Y)
         rng = np.random.default_rng(self.random_state)
-        kernels = tuple(to_kernel(k).fitted_to(Z) for k, Z in ((self.kernel_x, X), (self.kernel_y, Y)))
+        kernels = tuple(to_kernel(k).with_default_scales(Z) for k, Z in ((self.kernel_x, X), (self.kernel_y, Y)))
         inputs = tuple(k.prepare(Z) for k, Z in zip(kernels, (X, Y), strict=True))
-        with _tiles.one_blas_thread():
+        with _parallel.one_blas_thread():
             pair = self._factors(kernels, inputs, rng) or self._matrices(kernels, inputs)
             null = np.concatenate([self._statistics(pair, p) for p in self._permutations(len(inputs[0]), rng)])
             observed = self._statistics(pair, np.arange(len(inputs[0]), dtype=np.int32)[None])
@@ -127,10 +127,10 @@ class HSIC(BaseEstimator):
         if self.rank is not None and self.method != "low_rank":
             raise ValueError("rank limits the factors of method='low_rank'; give that method, or no rank.")
         checks.positive(self.tol, "tol")
-        checks.whole(self.n_permutations, "n_permutations")
+        checks.integer(self.n_permutations, "n_permutations", most=10**7)
         for name in ("rank", "memory", "threads"):
             if getattr(self, name) is not None:
-                checks.whole(getattr(self, name), name)
+                checks.integer(getattr(self, name), name)
         for kernel in (self.kernel_x, self.kernel_y):
             require_definite(to_kernel(kernel), "a covariance")
 
@@ -151,7 +151,7 @@ class HSIC(BaseEstimator):
         low, enough = [], True
         for kernel, A in zip(kernels, inputs, strict=True):
             stop = self.tol * float(kernel.diagonal(A).sum(dtype=np.float64))
-            low.append(pivoted_cholesky(kernel, A, rank, stop=stop, random_state=rng, threads=self.threads))
+            low.append(pivoted_cholesky(Gram.of(kernel, A, threads=self.threads), rank, stop=stop, random_state=rng))
             enough = enough and low[-1].remainder.sum() <= stop
         # from about here products of factors take longer than sums over permuted matrices
         slow = len(low[0].pivots) * len(low[1].pivots) > 10 * n and self._bytes(inputs) <= memory
@@ -179,7 +179,7 @@ class HSIC(BaseEstimator):
 
     def _permutations(self, n: int, rng: np.random.Generator) -> Any:
         """Random permutations as rows, so many at a time as the memory allows."""
-        for part in _tiles.split(self.n_permutations, max(1, PERMUTATION_BYTES // (4 * n))):
+        for part in _parallel.split(self.n_permutations, max(1, PERMUTATION_BYTES // (4 * n))):
             rows = np.tile(np.arange(n, dtype=np.int32), (part.stop - part.start, 1))
             rng.permuted(rows, axis=1, out=rows)
             yield rows
@@ -188,13 +188,13 @@ class HSIC(BaseEstimator):
         """HSIC for each permutation of the y_i."""
         out = np.empty(len(permutations))
 
-        def visit(run: list[_tiles.Tile]) -> None:
+        def visit(run: list[_parallel.Tile]) -> None:
             for rows, _ in run:
                 out[rows] = pair.products(permutations[rows])
 
         size = max(8, 2**16 // permutations.shape[1])  # a few inputs are not worth a thread
-        parts = [(rows, slice(0, 1)) for rows in _tiles.split(len(permutations), size)]
-        for _ in _tiles.walk(parts, visit, threads=self.threads):
+        parts = [(rows, slice(0, 1)) for rows in _parallel.split(len(permutations), size)]
+        for _ in _parallel.map_tiles(parts, visit, threads=self.threads):
             pass
         dx, dy = pair.diagonals
         n, diagonal = len(dx), np.array([dx @ dy[p] for p in permutations])
@@ -262,7 +262,7 @@ class _Matrices:
     def products(self, permutations: np.ndarray) -> np.ndarray:
         """sum_{i != j} K_ij L_{p_i p_j}."""
         out = np.empty(len(permutations))
-        permuted.inner_products(self.K, self.L, permutations, out)
+        permuted_products.inner_products(self.K, self.L, permutations, out)
         return 2.0 * out
 
 

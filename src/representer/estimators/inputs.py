@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite
+from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
 
 from representer.kernels import checks
+from representer.kernels.algebra import Scaled
 from representer.kernels.base import Kernel
 from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.histogram import Chi2
@@ -48,23 +50,43 @@ def to_kernel(kernel: Any) -> Kernel:
     )
 
 
+class KernelParameters(BaseEstimator):
+    """Estimators whose kernels may be given by name: parameters such as ``kernel__length_scale`` are there as well.
+
+    `set_params` makes the kernel object that the name stands for when one of them is set, so that a search over them
+    works with the default kernel.
+    """
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, those of nested objects as ``kernel__name``, and return the estimator."""
+        for name in {key.partition("__")[0] for key in params if key.startswith("kernel") and "__" in key}:
+            given = params.get(name, getattr(self, name, None))
+            if given is None or isinstance(given, str):
+                params[name] = self._named_kernel(given)
+        return super().set_params(**params)
+
+    def _named_kernel(self, name: str | None) -> Kernel:
+        """A new kernel object for a name; None is the default of Gaussian processes."""
+        return Scaled(RBF(), 1.0) if name is None else to_kernel(name)
+
+
 def is_precomputed(kernel: Any) -> bool:
     """Whether inputs are Gram matrices, which cross-validation must slice on both sides."""
     if isinstance(kernel, str):
         return kernel == "precomputed"
-    nested = kernel.get_params().values() if isinstance(kernel, Kernel) else ()
-    return any(isinstance(part, Precomputed) for part in (kernel, *nested))
+    return isinstance(kernel, Kernel) and kernel.precomputed
 
 
 def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
     """X for the kernel: rows of numbers by scikit-learn's rules, and anything else as it is."""
     if kernel.on_vectors and _is_plain(X):  # scikit-learn takes as long to find that out as a fit of 100 rows does
         if reset:
-            forget(estimator, "feature_names_in_")
+            reset_fitted(estimator, "feature_names_in_")
             estimator.n_features_in_ = X.shape[1]
             return X
         if getattr(estimator, "n_features_in_", None) == X.shape[1] and not hasattr(estimator, "feature_names_in_"):
             return X
+    checks.unmasked(X, "X")
     if kernel.on_vectors:
         return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
     checks.number_of(X)
@@ -82,11 +104,21 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """One weight that is not negative for each input, not all zero; None when there are none."""
     if sample_weight is None:
         return None
+    checks.unmasked(sample_weight, "sample_weight")
     anchor = np.empty((checks.number_of(X), 1))
     weights = _check_sample_weight(sample_weight, anchor, dtype=np.float64, ensure_non_negative=True)
     if not np.any(weights > 0):
         raise ValueError("All sample weights are zero; at least one must be positive.")
     return weights
+
+
+def in_units(weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Weights in units of a power of four near the largest one, and that unit.
+
+    Nothing is rounded, not in their roots either, and sums and squares neither overflow nor vanish.
+    """
+    unit = 2.0 ** ((np.frexp(weights.max())[1] - 1) // 2 * 2)
+    return weights / unit, unit
 
 
 def check_lengths(X: Any, y: np.ndarray) -> None:
@@ -96,16 +128,27 @@ def check_lengths(X: Any, y: np.ndarray) -> None:
         check_consistent_length(np.empty(n), y)
 
 
+def check_targets(estimator: Any, X: Any, y: Any) -> np.ndarray:
+    """Targets that are numbers, of shape (n,) or (n, n_targets), a row for each input."""
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    checks.unmasked(y, "y")
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    check_lengths(X, y)
+    return y
+
+
 def check_labels(estimator: Any, X: Any, y: Any, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """The classes, and the index of each label among them: one for each input, none missing, of at least so many."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    checks.unmasked(y, "y")
     if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu"):
         y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")  # before scikit-learn casts them to whole numbers
+        assert_all_finite(y, input_name="y")  # before scikit-learn casts them to integers
     check_lengths(X, y)
     classes, codes = _coded(y)
-    # a look at whole numbers or words that repeat finds nothing, and takes as long as the fit of some hundred inputs
+    # a look at integers or words that repeat finds nothing, and takes as long as the fit of some hundred inputs
     if y.dtype.kind not in "biuU" or 2 * len(classes) > len(y):
         check_classification_targets(y)
     if len(classes) < least:
@@ -114,7 +157,7 @@ def check_labels(estimator: Any, X: Any, y: Any, least: int = 2) -> tuple[np.nda
 
 
 def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The labels in order, and the index of each among them; two whole numbers are found without sorting."""
+    """The labels in order, and the index of each among them; two integers are found without sorting."""
     if y.dtype.kind in "iu" and len(y):
         least, greatest = y.min(), y.max()
         codes = y == greatest
@@ -134,12 +177,12 @@ def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:
     return rows_at(X, rows) if hasattr(X, "shape") else [X[i] for i in rows]
 
 
-def forget(estimator: Any, *names: str) -> None:
+def reset_fitted(estimator: Any, *names: str) -> None:
     """Remove attributes of an earlier fit that this one may not set."""
     for name in names:
         vars(estimator).pop(name, None)
 
 
-def evenly(n: int, at_most: int) -> np.ndarray:
+def evenly_spaced(n: int, at_most: int) -> np.ndarray:
     """Indices of at most so many of n inputs, evenly spread over all."""
     return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(int))

@@ -5,53 +5,48 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from representer import _tiles
-from representer._loops import selection
-from representer.estimators.inputs import check_inputs, check_labels, check_lengths, is_precomputed, to_kernel
+from representer import _parallel
+from representer._loops.k_smallest import keep_smallest
+from representer.estimators.base import KernelEstimator, atomic
+from representer.estimators.inputs import check_inputs, check_labels, check_targets, to_kernel
+from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.base import Kernel, require_definite
+from representer.kernels.base import require_definite
 
 
-def nearest(
-    kernel: Kernel, A: Any, B: Any, k: int, *, same: bool = False, threads: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The k of the prepared inputs B that are nearest to each of A: what tells so, in rising order, and indices.
+def nearest(gram: Gram, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each row the k columns that are nearest: what decides it, in rising order, and indices.
 
-    For a kernel of a distance of inputs that is their distance, else k(b, b) - 2 k(a, b), the squared distance in H
-    less k(a, a). Tiles are computed, used and forgotten. With ``same``, A is B and an input is no neighbour of itself.
+    For a radial kernel that is a distance of inputs, else k(b, b) - 2 k(a, b), the squared distance in H less k(a, a).
+    Tiles are computed, used and forgotten. In a symmetric matrix an input is no neighbour of itself.
     """
-    squares = None if kernel.of_distance else kernel.diagonal(B)
-    values, indices = np.full((len(A), k), np.inf, A.dtype), np.zeros((len(A), k), np.int64)
-    part_b = _tiles.parts(B)
-    height, width = _tiles.tile_shape(A.dtype)
+    radial = gram.kernel.radial
+    squares = None if radial is not None else gram.kernel.diagonal(gram.column_inputs.chunk(slice(0, gram.shape[1])))
+    values, indices = np.full((gram.shape[0], k), np.inf, gram.dtype), np.zeros((gram.shape[0], k), np.int64)
 
-    def visit(run: list[_tiles.Tile]) -> None:
-        tile_of = _tiles.buffer(A.dtype)
-        for rows, _ in run:
-            part = A[rows]
-            for columns in _tiles.split(len(B), width):
-                tile = tile_of((rows, columns))
-                if squares is None:
-                    kernel.fill_distances(part, part_b(columns), tile)
-                else:
-                    kernel.fill(part, part_b(columns), tile)
-                    tile *= -2.0
-                    tile += squares[columns]
-                if same:
-                    own = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
-                    tile[own - rows.start, own - columns.start] = np.inf
-                selection.keep_smallest(tile, columns.start, values[rows], indices[rows])
+    def visit(tiles: Any) -> None:
+        for rows, columns, tile in tiles:
+            if squares is not None:
+                tile *= -2.0
+                tile += squares[columns]
+            if gram.symmetric:
+                own = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+                tile[own - rows.start, own - columns.start] = np.inf
+            keep_smallest(tile, columns.start, values[rows], indices[rows])
 
-    blocks = [(rows, slice(0, 1)) for rows in _tiles.split(len(A), height)]
-    for _ in _tiles.walk(blocks, visit, threads=threads, runs=len(blocks)):
+    height, width = _parallel.tile_shape(gram.dtype)
+    strips, columns = _parallel.split(gram.shape[0], height), _parallel.split(gram.shape[1], width)
+    tiles = [(i, j) for i in strips for j in columns]
+    # all tiles of some rows are in one run, so that no two threads keep the nearest of one input
+    for _ in gram.map_tiles(visit, tiles=tiles, runs=len(strips), fill=None if radial is None else radial.fill):
         pass
     return values, indices
 
 
-class _Neighbors(BaseEstimator):
+class _Neighbors(KernelEstimator):
     """What classification and regression share: kernel, neighbours, weights."""
 
     def __init__(
@@ -62,27 +57,20 @@ class _Neighbors(BaseEstimator):
         self.weights = weights
         self.threads = threads
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
-
     def _prepare(self, X: Any) -> None:
         """Check the arguments and keep the prepared inputs."""
         named = isinstance(self.weights, str) and self.weights in ("uniform", "distance")
         if not (named or callable(self.weights)):
             raise ValueError(f"weights is {self.weights!r}; use 'uniform', 'distance' or a function of the distances.")
-        if self.threads is not None:
-            checks.whole(self.threads, "threads")
+        self._budget()
         n = checks.number_of(X)
-        if checks.whole(self.n_neighbors, "n_neighbors") > n:
+        if checks.integer(self.n_neighbors, "n_neighbors") > n:
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but there are only n_samples = {n} inputs; use at most that many."
             )
-        self.kernel_ = to_kernel(self.kernel).fitted_to(X)
+        self.kernel_ = to_kernel(self.kernel).with_default_scales(X)
         require_definite(self.kernel_, "a distance")
-        self._prepared = self.kernel_.prepare(X)
+        self._fitted = self._gram(self.kernel_, X)
         self.n_samples_fit_ = n
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
@@ -102,23 +90,23 @@ class _Neighbors(BaseEstimator):
         indices : array of shape (n, n_neighbors)
         """
         check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else checks.whole(n_neighbors, "n_neighbors")
+        k = self.n_neighbors if n_neighbors is None else checks.integer(n_neighbors, "n_neighbors")
         known = self.n_samples_fit_ - (X is None)
         if k > known:
             raise ValueError(f"n_neighbors is {k}, but there are only {known} other inputs; use at most that many.")
-        if X is None:
-            A = self._prepared
-        else:
-            A = self.kernel_.prepare(check_inputs(self, X, self.kernel_, reset=False), like=self._prepared)
-        values, indices = nearest(self.kernel_, A, self._prepared, k, same=X is None, threads=self.threads)
+        gram = self._fitted
+        if X is not None:
+            A = self.kernel_.prepare(check_inputs(self, X, self.kernel_, reset=False), like=gram.inputs)
+            gram = Gram.of(self.kernel_, A, gram.inputs, threads=self.threads)
+        values, indices = nearest(gram, k)
         if not return_distance:
             return indices
-        if self.kernel_.of_distance:
-            return np.sqrt(np.maximum(self.kernel_.squares_from(values), 0.0)), indices
-        own = self.kernel_.diagonal(A)[:, None]
+        if self.kernel_.radial is not None:
+            return np.sqrt(np.maximum(self.kernel_.radial.squared(values), 0.0)), indices
+        own = self.kernel_.diagonal(self._fitted.inputs if X is None else A)[:, None]
         squares = values + own
         # a difference as small as the rounding of its terms is none: the neighbour is the input itself
-        squares[squares <= 8 * np.finfo(A.dtype).eps * (own + self.kernel_.diagonal(self._prepared)[indices])] = 0.0
+        squares[squares <= 8 * np.finfo(gram.dtype).eps * (own + self._fitted.diag()[indices])] = 0.0
         return np.sqrt(squares), indices
 
     def _shares(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -179,6 +167,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _Neighbors):
     ['early', 'late']
     """
 
+    @atomic
     def fit(self, X: Any, y: Any) -> KernelNeighborsClassifier:
         """Keep the inputs X and their labels y."""
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
@@ -213,14 +202,11 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _Neighbors):
     array([25., 45.])
     """
 
+    @atomic
     def fit(self, X: Any, y: Any) -> KernelNeighborsRegressor:
         """Keep the inputs X and their targets y of shape (n,) or (n, n_targets)."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, allow_nd=False, input_name="y")
-        check_lengths(X, y)
-        self._targets = y
+        self._targets = check_targets(self, X, y)
         self._prepare(X)
         return self
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from representer.estimators.base import atomic
 from representer.estimators.inputs import check_inputs, check_weights, to_kernel
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.kernels import checks
-from representer.problem import BoxProblem
+from representer.problems.box import BoxProblem
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
@@ -55,6 +56,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         self.threads = threads
         self.verbose = verbose
 
+    @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to inputs X, weighted if weights are given (weight 2 is a repeated sample); y is ignored."""
         check_nu(self.nu)
@@ -62,15 +64,14 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         n = checks.number_of(X)
         given = check_weights(sample_weight, X)
         weights = np.ones(n) if given is None else given
-        plan = self._plan(n)
-        kernel = self._fitted_kernel(X, given)
-        problem = BoxProblem(kernel, X, np.zeros(n), np.zeros(n), weights, threads=self.threads)
-        result = self._solve(problem, filled(weights, self.nu * weights.sum()))
+        gram, total = self._gram(self._definite_kernel(X, given), X), self.nu * weights.sum()
+        problem = BoxProblem(gram, np.zeros(n), np.zeros(n), weights, totals=np.array([total]))
+        result = self._fit_one(problem, filled(weights, total))
         # points on the boundary, as far as the fit knows it, are inliers
-        blur = result.violation + 64.0 * np.finfo(np.float64).eps * result.coef.sum()
-        intercept = float(result.intercepts[0]) + blur
+        blur = result.certificate.residual + 64.0 * np.finfo(np.float64).eps * result.coef.sum()
+        intercept = float(result.intercept[0]) + blur
         self.offset_ = -intercept
-        return self._keep_one(problem, result.coef, intercept, result, plan)
+        return self._keep_one(gram, result.coef, intercept, result)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """f(x) for each x in X; the lower, the less normal."""

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.cluster import kmeans_plusplus
-from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from representer.estimators.inputs import NAMES, check_lengths, check_weights, forget, is_precomputed, to_kernel
+from representer.estimators.base import KernelEstimator, atomic, warn_user
+from representer.estimators.inputs import NAMES, check_targets, check_weights, is_precomputed, reset_fitted, to_kernel
 from representer.functions import Function
-from representer.gram import machine_memory
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
 from representer.kernels.stationary import RationalQuadratic
-from representer.solvers.saddle import Restricted, Saddle
+from representer.result import Budget, Plan
+from representer.solvers.saddle import Polynomials, Restricted, Saddle
 
 RADIAL: dict[str, Kernel] = {
     "thin_plate": ThinPlate(),
@@ -31,38 +30,6 @@ RADIAL: dict[str, Kernel] = {
     "multiquadric": Multiquadric(),
     "inverse_multiquadric": RationalQuadratic(mixture=0.5),
 }
-
-
-@dataclass(frozen=True)
-class Polynomials:
-    """All monomials up to a degree in (x - shift) / scale, which lies between -1 and 1 on the data; none below 0."""
-
-    degree: int
-    shift: np.ndarray
-    scale: np.ndarray
-
-    @classmethod
-    def on(cls, X: np.ndarray, degree: int) -> Polynomials:
-        """Shift and scale from the ranges of the columns."""
-        low, high = X.min(axis=0), X.max(axis=0)
-        return cls(degree, (high + low) / 2.0, np.where(high > low, (high - low) / 2.0, 1.0))
-
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """p_j(x_i), shape (n, n_polynomials)."""
-        if self.degree < 0:
-            return np.empty((len(X), 0))
-        return PolynomialFeatures(self.degree).fit_transform((X - self.shift) / self.scale)
-
-    def gradient(self, X: np.ndarray) -> np.ndarray:
-        """dp_j / dx at each x, shape (n, n_polynomials, n_columns)."""
-        if self.degree < 0:
-            return np.empty((len(X), 0, X.shape[1]))
-        powers = PolynomialFeatures(self.degree).fit(X[:1]).powers_
-        T, parts = (X - self.shift) / self.scale, []
-        for column, unit in enumerate(np.eye(X.shape[1], dtype=int)):
-            lower = np.prod(T[:, None, :] ** np.maximum(powers - unit, 0), axis=2)
-            parts.append(powers[:, column] * lower / self.scale[column])
-        return np.stack(parts, axis=2)
 
 
 class Network:
@@ -96,11 +63,12 @@ class Network:
 
     def energy(self) -> Any:
         """a'Ka for each output: how much f bends. Polynomials of the network's degree have none."""
-        a = self.radial.coef
-        return np.maximum(np.einsum("i...,i...->...", a, self.radial.kernel(self.radial.X) @ a), 0.0)[()]
+        f = self.radial
+        applied = Gram.of(f.kernel, f.inputs, threads=f.threads) @ f.coef
+        return np.maximum(np.einsum("i...,i...->...", f.coef, applied), 0.0)[()]
 
 
-class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
     r"""f(x) = sum_j a_j k(z_j, x) + polynomial(x) with sum_j a_j p(z_j) = 0 for all polynomials p of the degree.
 
     It minimises sum_i w_i (y_i - f(x_i))^2 + alpha a'Ka. For alpha = 0 and centres z at the data it interpolates, and
@@ -178,37 +146,52 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.threads = threads
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.pairwise = False
+        return tags
+
     # ---- fit ----
 
+    @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RBFNetwork:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
-        if y is None:
-            raise ValueError("RBFNetwork requires y to be passed, but the target y is None.")
-        forget(self, "loo_scores_", "loo_predictions_")
-        kernel = self._kernel()
+        reset_fitted(self, "loo_scores_", "loo_predictions_")
+        kernel, alphas, budget = self._kernel(), self._alphas(), self._budget()
+        checks.unmasked(X, "X")
         X = validate_data(self, X, dtype=[np.float64, np.float32]).astype(np.float64, copy=False)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_lengths(X, y)
+        y = check_targets(self, X, y)
         weights = check_weights(sample_weight, X)
         weights = np.ones(len(X)) if weights is None else weights
-        alphas = self._alphas()
-        if self.threads is not None:
-            checks.whole(self.threads, "threads")
         self._single_output = y.ndim == 1
         # without a weight a point is not there
         rows = np.flatnonzero(weights) if alphas[0] > 0 or len(alphas) > 1 else _distinct(X, y, weights)
         every, X, Y, weights = X, X[rows], y.reshape(len(y), -1)[rows], weights[rows]
-        self.kernel_ = kernel.fitted_to(X, weights)
-        self._solver = self._system(X, weights, len(alphas) > 1)
-        self.alpha_ = float(alphas[0])
+        self.kernel_, self.X_fit_, self.alpha_ = kernel.with_default_scales(X, weights), X, float(alphas[0])
+        self.centers_ = X if self.centers is None else self._centers(X, weights)
+        self._plan_of(len(X), len(self.centers_), budget).require()
+        self._solver = self._system(weights, len(alphas) > 1)
         left_out = self._choose(alphas, Y, weights) if len(alphas) > 1 else None
-        self.X_fit_ = X
         self.function_ = self._network(Y)
         self.dual_coef_ = self.function_.radial.coef
         if left_out is not None:
             self.loo_predictions_ = left_out if len(rows) == len(every) else self.function_(every)
             self.loo_predictions_[rows] = left_out
         return self
+
+    def _named_kernel(self, name: str | None) -> Kernel:
+        return clone(RADIAL[name]) if name in RADIAL else super()._named_kernel(name)
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
+        self._kernel()
+        n, given = checks.number_of(X), np.ndim(self.centers)
+        m = n if self.centers is None else len(self.centers) if given else min(self._most_centers(), n)
+        return self._plan_of(n, m, self._budget())
+
+    def _plan_of(self, n: int, m: int, budget: Budget) -> Plan:
+        path = len(self._alphas()) > 1
+        return Saddle.cost(n, path, budget) if self.centers is None else Restricted.cost(n, m, budget)
 
     def _kernel(self) -> Kernel:
         """The kernel; sets degree_."""
@@ -217,8 +200,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"kernel is {self.kernel!r}; pass a kernel object such as ThinPlate(), or one of the names "
                 f"{', '.join(RADIAL)}, {', '.join(name for name in NAMES if name != 'precomputed')}."
             )
-        known = isinstance(self.kernel, str) and self.kernel in RADIAL
-        kernel = RADIAL[self.kernel] if known else to_kernel(self.kernel)
+        kernel = self._named_kernel(self.kernel) if isinstance(self.kernel, str) else to_kernel(self.kernel)
         if not kernel.on_vectors or is_precomputed(kernel):
             raise ValueError(f"{kernel!r} is not a kernel on vectors, which the polynomial part of a network needs.")
         order = kernel.conditional_order
@@ -227,7 +209,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"{kernel!r} is not even conditionally positive definite, so a network of it has no unique fit; use "
                 "ThinPlate(), Polyharmonic(), Multiquadric() or a positive definite kernel."
             )
-        self.degree_ = max(order - 1, 0) if self.degree is None else checks.whole(self.degree, "degree", -1)
+        self.degree_ = max(order - 1, 0) if self.degree is None else checks.integer(self.degree, "degree", -1)
         if self.degree_ < order - 1:
             raise ValueError(
                 f"degree is {self.degree}, but {kernel!r} is conditionally positive definite of order {order} and "
@@ -248,19 +230,17 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError("A path of alphas has a 0 in it; give positive numbers, or alpha=0 alone to interpolate.")
         return alphas
 
-    def _system(self, X: np.ndarray, weights: np.ndarray, path: bool) -> Saddle | Restricted:
-        """The solver for these inputs; sets centers_ and the polynomials."""
-        self.centers_ = X if self.centers is None else self._centers(X, weights)
-        self._announce(len(X), len(self.centers_), path)
+    def _system(self, weights: np.ndarray, path: bool) -> Saddle | Restricted:
+        """The solver for these inputs; sets the polynomials."""
+        X, gram = self.X_fit_, self._gram(self.kernel_, self.centers_)
         self._polynomials = Polynomials.on(X, self.degree_)
-        P, inputs = self._polynomials(X), self.kernel_.prepare(X)
+        P = self._polynomials(X)
         if self.centers is None:
-            solver: Saddle | Restricted = Saddle(self.kernel_, inputs, P, weights, self.threads)
-            rank = solver.rotation.rank
+            solver: Saddle | Restricted = Saddle(gram, P, weights)
         else:
-            centers, P_centers = self.kernel_.prepare(self.centers_, like=inputs), self._polynomials(self.centers_)
-            solver = Restricted(self.kernel_, inputs, centers, P, P_centers, weights, self.threads)
-            rank = solver.outer.rank
+            both = self._gram(self.kernel_, X, Y=self.centers_)
+            solver = Restricted(both, gram, P, self._polynomials(self.centers_), weights)
+        rank = solver.outer.rank
         if path and len(X) <= rank:
             raise ValueError(
                 f"Of several alphas one is chosen by leave-one-out, and leave-one-out needs more than the {rank} "
@@ -270,25 +250,17 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._warn_undetermined(X, P.shape[1])
         return solver
 
-    def _announce(self, n: int, m: int, path: bool) -> None:
-        """Raise if what the fit holds is above the budget."""
-        needed = 8 * (n * n * (6 if path else 3) if self.centers is None else 4 * n * m + 3 * m * m)
-        memory = machine_memory() if self.memory is None else checks.whole(self.memory, "memory")
-        if needed > memory:
-            raise MemoryError(
-                f"A network on {n} points and {m} centers needs {needed / 1e9:.3g} GB, above the budget of "
-                f"{memory / 1e9:.3g} GB; use fewer centers (such as centers=1000), or a larger memory=."
-            )
+    def _most_centers(self) -> int:
+        if isinstance(self.centers, Integral):
+            return checks.integer(self.centers, "centers")
+        raise ValueError(f"centers is {self.centers!r}; use an integer, or an array of points.")
 
     def _centers(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        if isinstance(self.centers, Integral):
-            number = min(checks.whole(self.centers, "centers"), len(X))
-            rng = check_random_state(self.random_state)
+        if np.ndim(self.centers) == 0:
+            number, rng = min(self._most_centers(), len(X)), check_random_state(self.random_state)
             # points are picked twice only where there are no others
             return np.unique(kmeans_plusplus(X, number, sample_weight=weights, random_state=rng)[0], axis=0)
-        if isinstance(self.centers, str | Real):
-            raise ValueError(f"centers is {self.centers!r}; use a whole number, or an array of points.")
-        centers = check_array(self.centers, dtype=np.float64, input_name="centers")
+        centers = check_array(self.centers, dtype=np.float64, input_name="centers", copy=True)
         if centers.shape[1] != X.shape[1]:
             raise ValueError(f"centers has {centers.shape[1]} columns, but X has {X.shape[1]}.")
         if len(np.unique(centers, axis=0)) < len(centers):
@@ -297,13 +269,12 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _warn_undetermined(self, X: np.ndarray, polynomials: int) -> None:
         constant = np.flatnonzero((X.max(axis=0) == X.min(axis=0)) & (len(X) > 1))
-        warnings.warn(
+        warn_user(
             f"{len(X)} points in {X.shape[1]} columns do not determine the {polynomials} polynomials up to degree "
             f"{self.degree_}, so the one with the least coefficients is taken"
             + (f"; column {constant[0]} of X is constant: leave it out." if len(constant) else ".")
             + " Use more points, fewer columns, or a kernel of lower order, such as Polyharmonic(1) or RBF().",
             UserWarning,
-            stacklevel=4,
         )
 
     def _choose(self, alphas: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -318,13 +289,16 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, BaseEstimator):
         a, b = self._solver.solve(self.alpha_, Y)
         if self._single_output if single is None else single:
             a, b = a[:, 0], b[:, 0]
-        return Network(Function(self.kernel_, self.centers_, a), self._polynomials, b)
+        prepared = self._solver.centers.inputs
+        radial = Function(self.kernel_, self.centers_, a, prepared=prepared, threads=self.threads)
+        return Network(radial, self._polynomials, b)
 
     # ---- use ----
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x) for each x in X."""
         check_is_fitted(self)
+        checks.unmasked(X, "X")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         values = self.function_(X)
         return values.astype(np.float32) if X.dtype == np.float32 else values

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from representer import _tiles
-from representer._loops import forms as loops
-from representer.kernels.base import Kernel
+from representer import _parallel
+from representer._loops import quadratic_forms as loops
+from representer.gram.tiled import Gram
 
-TILE = 256, 512
+SIGN_TILE = 256, 512
 SIGN_BYTES = 2**30
 """Signs that are held at a time; more resamples than that take further passes over the tiles."""
 
@@ -55,14 +55,12 @@ class Forms:
 
 
 def forms(
-    kernel: Kernel,
-    inputs: Any,
+    gram: Gram,
     signs: np.ndarray,
     *,
     shift: np.ndarray | None = None,
     size: float = 1.0,
     block: int | None = None,
-    threads: int | None = None,
 ) -> Forms:
     """sum_{i != j} s_i s_j (k(x_i, x_j) - shift_i - shift_j) for all columns s of the signs, in one pass over tiles.
 
@@ -71,32 +69,27 @@ def forms(
 
     Parameters
     ----------
-    kernel : Kernel
-    inputs : n prepared inputs
+    gram : Gram
     signs : int8 array of shape (n, n_columns)
     shift : array of shape (n,), optional
     size : float
         A typical size of the kernel's values, which may be out of the range of float32.
     block : int, optional
         Only pairs inside of consecutive blocks of so many inputs.
-    threads : int, optional
     """
     n, width = signs.shape
-    shift = np.zeros(n, inputs.dtype) if shift is None else shift.astype(inputs.dtype)
-    most = np.finfo(inputs.dtype).maxexp - 8
+    shift = np.zeros(n, gram.dtype) if shift is None else shift.astype(gram.dtype)
+    most = np.finfo(gram.dtype).maxexp - 8
     unit = np.ldexp(1.0, -int(np.clip(np.frexp(size)[1], -most, most)))  # a power of two, so that nothing is rounded
-    first, scale = signs[:, 0].astype(inputs.dtype), inputs.dtype.type(unit)
-    part = _tiles.parts(inputs)
+    first, scale = signs[:, 0].astype(gram.dtype), gram.dtype.type(unit)
 
-    def visit(run: list[_tiles.Tile]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        memory, memory32 = np.empty(TILE[0] * TILE[1], inputs.dtype), np.empty(TILE[0] * TILE[1], np.float32)
-        work = np.empty((TILE[0], width), np.float32)
+    def visit(tiles: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        memory32 = np.empty(SIGN_TILE[0] * SIGN_TILE[1], np.float32)
+        work = np.empty((SIGN_TILE[0], width), np.float32)
         values, sums, own = np.zeros(width), np.zeros(n), np.zeros(n)
-        for i, j in run:
-            shape = i.stop - i.start, j.stop - j.start
-            tile = memory[: shape[0] * shape[1]].reshape(shape)
+        for i, j, tile in tiles:
+            shape = tile.shape
             rounded = memory32[: shape[0] * shape[1]].reshape(shape)
-            kernel.fill(part(i), part(j), tile)
             if block is not None and block < shape[0]:
                 tile *= np.equal.outer(np.arange(i.start, i.stop) // block, np.arange(j.start, j.stop) // block)
             loops.centre(
@@ -106,26 +99,26 @@ def forms(
             loops.add_forms(rounded, rows, columns, work[: shape[0]], 1.0 if i == j else 2.0, values)
         return values, sums, own
 
-    parts = list(_tiles.walk(_tiles_of(n, block), visit, threads=threads))
+    parts = list(gram.map_tiles(visit, tiles=_tiles_of(n, block)))
     values, sums, own = (np.sum(terms, axis=0) for terms in zip(*parts, strict=True))
     return Forms(values / unit, sums, own)
 
 
-def _tiles_of(n: int, block: int | None) -> list[_tiles.Tile]:
+def _tiles_of(n: int, block: int | None) -> list[_parallel.Tile]:
     """The tiles of the lower triangle, or of that of each block; small blocks share a tile."""
     if block is None:
-        return _tiles.pairs(n, n, TILE, True)
+        return _parallel.pairs(n, n, SIGN_TILE, True)
     size = block if block > 32 else block * (64 // block)
     return [
         (slice(i.start + start, i.stop + start), slice(j.start + start, j.stop + start))
         for start in range(0, n, size)
-        for i, j in _tiles.pairs(min(size, n - start), min(size, n - start), TILE, True)
+        for i, j in _parallel.pairs(min(size, n - start), min(size, n - start), SIGN_TILE, True)
     ]
 
 
 def dot(vectors: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """The products of rows with all columns of int8 signs, in float64, without a float64 copy of the signs."""
-    parts = [vectors[:, i] @ signs[i].astype(np.float64) for i in _tiles.split(len(signs), 2048)]
+    parts = [vectors[:, i] @ signs[i].astype(np.float64) for i in _parallel.split(len(signs), 2048)]
     return np.sum(parts, axis=0)
 
 

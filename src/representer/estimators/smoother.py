@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from representer import _tiles
+from representer import _parallel
+from representer.estimators.base import atomic, warn_user
 from representer.estimators.density import DISTANCES, check_bandwidths, is_path, pick
-from representer.estimators.inputs import check_inputs, check_lengths, check_weights, forget, is_precomputed
-from representer.gram import Gram
+from representer.estimators.inputs import check_inputs, check_targets, check_weights, is_precomputed, reset_fitted
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.windows import window_of, window_sums
@@ -84,20 +84,18 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags.input_tags.pairwise = is_precomputed(self.window)
         return tags
 
+    @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NadarayaWatson:
         """Keep inputs X and targets y of shape (n,) or (n, n_targets), and choose the bandwidth."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        forget(self, "loo_scores_", "loo_predictions_")
+        reset_fitted(self, "loo_scores_", "loo_predictions_")
         by_kernel = isinstance(self.window, Kernel)
         X = check_inputs(self, X, self.window if by_kernel else DISTANCES, reset=True)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, allow_nd=False, input_name="y")
-        check_lengths(X, y)
+        y = check_targets(self, X, y)
         weights = check_weights(sample_weight, X)
         if self.degree not in (0, 1):
             raise ValueError(f"degree is {self.degree!r}; use 0 for local means or 1 for local lines.")
         if self.threads is not None:
-            checks.whole(self.threads, "threads")
+            checks.integer(self.threads, "threads")
         self._single_output = y.ndim == 1
         targets = y.reshape(len(y), -1)
         total = np.ones(len(y)) if weights is None else weights
@@ -118,7 +116,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         if self.degree == 1:
             raise ValueError(f"Local lines need a window by name, such as 'gaussian', and not {self.window!r}.")
-        self.kernel_ = self.window.fitted_to(X, weights)
+        self.kernel_ = self.window.with_default_scales(X, weights)
         self.bandwidth_: float | None = None
         self._prepared = self.kernel_.prepare(X)
 
@@ -174,15 +172,16 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         kernel, B, columns = self.kernel_, self._prepared, self._columns
         most = float(kernel.diagonal(B[:1])[0]) * columns[:, 0].sum()
-        if not kernel.of_distance or kernel.logs_from(np.zeros((1, 1))) is None:
+        radial = kernel.radial
+        if radial is None or radial.log is None:
             sums[sums[:, 0] <= UNDERFLOW[A.dtype.name] * most] = 0.0
             return sums
         tiny = np.flatnonzero(sums[:, 0] <= np.sqrt(UNDERFLOW[A.dtype.name]) * most)
-        for rows in _tiles.split(len(tiny), max(1, 2**20 // len(B))):
+        for rows in _parallel.split(len(tiny), max(1, 2**20 // len(B))):
             part = A[tiny[rows]]
             apart = np.empty((len(part), len(B)), A.dtype)
-            kernel.fill_distances(part, B, apart)
-            logs = np.where(columns[:, 0] > 0, kernel.logs_from(apart.astype(np.float64)), -np.inf)
+            radial.fill(part, B, apart)
+            logs = np.where(columns[:, 0] > 0, radial.log(apart.astype(np.float64)), -np.inf)
             largest = np.maximum(logs.max(axis=1, keepdims=True), -np.finfo(np.float64).max)
             sums[tiny[rows]] = np.exp(logs - largest) @ columns
         return sums
@@ -205,11 +204,10 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         missing = int(np.isnan(values[:, 0]).sum())
         if missing:
             wider = "bandwidth" if self.kernel_ is None else f"length scale in {self.kernel_!r}"
-            warnings.warn(
+            warn_user(
                 f"{missing} inputs have no training input within the window, so their predictions are nan; "
                 f"use a larger {wider}, or a window without an end, such as 'gaussian'.",
                 UserWarning,
-                stacklevel=2,
             )
         values = values[:, 0] if self._single_output else values
         return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values

@@ -2,149 +2,113 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from numbers import Real
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from representer import _tiles
-from representer.estimators.inputs import check_inputs, is_precomputed, take, to_kernel
-from representer.estimators.progress import Progress
+from representer.estimators.base import KernelEstimator
+from representer.estimators.inputs import check_inputs, take
 from representer.functions import Function
-from representer.gram import machine_memory
+from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.base import require_definite
-from representer.kernels.prepared import Later
-from representer.problem import BoxProblem, Certificate
-from representer.solvers import working_set
-from representer.solvers.box import BoxResult
-from representer.solvers.choose import Plan, choose_box
+from representer.kernels.base import Kernel, require_definite
+from representer.problems.box import BoxProblem
+from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.solvers import smo
 
 QUICK = 5e-3
 """Seconds of a fit up to which most of it is the interpreter's, which one thread has at a time."""
+SVM_ADVICE = "use a larger tol or max_iter, a smaller C, or scale the inputs"
 
 
-class SupportVectorMachine(BaseEstimator):
-    """What all support vector machines share: inputs, kernel, plan, certificate, and functions of few points."""
+class SupportVectorMachine(KernelEstimator):
+    """What all support vector machines share: kernel, plan, certificate, and functions of few points."""
 
     support_: np.ndarray
     _bounded = True  # whether the duality gap bounds the error of f
-    _copies = 1  # coefficients of each sample
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """How `fit` would solve for these inputs, and the memory and kernel values that it takes."""
-        n_classes = 2 if y is None or not isinstance(self, ClassifierMixin) else len(np.unique(y))
-        return self._plan(checks.number_of(X), n_classes)
+        """How `fit` would solve for these inputs, and the memory and time that it takes."""
+        gram = self._gram(self._definite_kernel(X, None), X)
+        return smo.cost_of_pairs(gram, np.array([len(gram)]), self._budget())
 
-    def _plan(self, n: int, n_classes: int = 2) -> Plan:
-        checks.positive(self.tol, "tol")
-        if self.max_iter != -1:
-            checks.whole(self.max_iter, "max_iter")
-        for name in ("memory", "threads"):
-            if getattr(self, name) is not None:
-                checks.whole(getattr(self, name), name)
-        memory = machine_memory() if self.memory is None else self.memory
-        n *= self._copies
-        threads = 1 if n_classes == 2 else self.threads or _tiles.default_threads()  # for pairs at the same time
-        probability = getattr(self, "probability", False)
-        return choose_box(n, memory=memory, n_classes=n_classes, probability=probability, threads=threads)
+    def _most_iterations(self) -> int:
+        return 10**15 if self.max_iter == -1 else checks.integer(self.max_iter, "max_iter")
 
-    def _fitted_kernel(self, X: Any, weights: np.ndarray | None) -> Any:
-        kernel = to_kernel(self.kernel).fitted_to(X, weights)
+    def _definite_kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
+        kernel = self._kernel_for(X, weights)
         require_definite(kernel, "a support vector machine")
         return kernel
 
-    def _solve(
-        self, problem: BoxProblem, start: np.ndarray | None = None, progress: Progress | None = None
-    ) -> BoxResult:
-        limit = None if self.max_iter == -1 else self.max_iter
-        with progress or Progress(self.verbose, self.tol) as progress:
-            return working_set.solve(
-                problem, tol=self.tol, start=start, max_steps=limit, memory=self.memory, progress=progress
-            )
+    def _limited(self, budget: Budget, n: int) -> Budget:
+        """The budget with max(10^7, 100 n) steps when the user set no limit."""
+        return budget if self.max_iter != -1 else replace(budget, max_iter=max(10**7, 100 * n))
+
+    def _fit_one(self, problem: BoxProblem, start: np.ndarray | None = None, plan: Plan | None = None) -> Result:
+        """The solution of a single dual, whose plan is its cost when not given."""
+        budget = self._limited(self._budget(), problem.n)
+        plan = smo.cost(problem, budget) if plan is None else plan
+        plan.require()
+        with budget.progress:
+            return smo.solve(problem, budget, plan.reason, start)
 
     def _keep(
-        self,
-        problem: BoxProblem,
-        coef: np.ndarray,
-        intercept: Any,
-        results: list[BoxResult],
-        plan: Plan,
-        seconds: float,
+        self, gram: Gram, coef: np.ndarray, intercept: Any, results: list[Result], seconds: float, taken: int
     ) -> None:
-        """Keep f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column for each function."""
-        self.kernel_ = kernel = problem.kernel
-        if not len(self.support_):
-            self.support_ = np.arange(1)  # a constant function still needs a point that tells the type of its inputs
-        columns = coef[self.support_, 0] if coef.shape[1] == 1 else coef[self.support_]
-        later = isinstance(problem.prepared, Later)  # then the function does it as well, and keeps no second copy
-        prepared = problem.prepared[self.support_] if kernel.sliced and not later else None
-        if prepared is not None and getattr(problem.prepared, "raw", None) is problem.X:
-            self._X = prepared.raw  # the same rows need no second copy
-        else:
-            self._X = take(problem.X, self.support_, kernel)
-        self.function_ = Function(kernel, self._X, columns, intercept, prepared=prepared)
-        self.n_iter_ = max(1, *(r.steps for r in results))
-        self.certificate_ = self._certified(results, plan, seconds)
-        if not self.certificate_.converged:
-            warnings.warn(
-                f"The fit stopped after {self.certificate_.iterations} steps with a violation of "
-                f"{self.certificate_.residual:.2g}, not the tolerance {self.tol:.2g}, and a duality gap of "
-                f"{self.certificate_.gap:.2g}; use a larger tol or max_iter, a smaller C, or scale the inputs.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        """Keep f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column for each function.
 
-    def _keep_one(self, problem: BoxProblem, coef: np.ndarray, intercept: float, result: BoxResult, plan: Plan) -> Any:
-        """Keep a single function."""
-        self.support_ = np.flatnonzero(coef)
-        self._keep(problem, coef[:, None], intercept, [result], plan, result.seconds)
+        ``taken`` are the bytes of the matrices.
+        """
+        self.kernel_ = kernel = gram.kernel
+        # a constant function still needs a point that has the type of its inputs
+        points = self.support_ if len(self.support_) else np.arange(1)
+        columns = coef[points, 0] if coef.shape[1] == 1 else coef[points]
+        inputs = gram.row_inputs
+        prepared: Any = inputs.at(points) if kernel.rowwise and not inputs.on_demand else None
+        # rows that the kernel keeps as they are need no second copy
+        same = prepared is not None and getattr(inputs.like, "raw", None) is gram.X
+        X = prepared.raw if same else take(gram.X, points, kernel)
+        self.function_ = Function(kernel, X, columns, intercept, prepared=prepared, threads=self.threads)
+        self.support_vectors_ = X if len(self.support_) else X[:0]
+        self.n_iter_ = max(1, *(r.certificate.iterations for r in results))
+        parts = [r.certificate for r in results]
+        work = Work(
+            solver=parts[0].solver,
+            reason=parts[0].reason,
+            iterations=sum(c.iterations for c in parts),
+            bytes=taken,
+            seconds=seconds,
+            precision=" and ".join(sorted({c.precision for c in parts})),
+        )
+        certificate = certificate_of(parts, work, self.tol, gram.evaluations)
+        if not self._bounded:
+            certificate = replace(certificate, error_bound=np.full(len(parts), np.inf))
+        self.certificate_ = certificate
+        self._warn_unless_converged(certificate, SVM_ADVICE)
+
+    def _keep_one(
+        self, gram: Gram, coef: np.ndarray, intercept: float, result: Result, taken: int | None = None
+    ) -> Any:
+        """Keep a single function, whose matrices took the bytes of its certificate when not given."""
+        self.support_, certificate = np.flatnonzero(coef), result.certificate
+        taken = certificate.bytes if taken is None else taken
+        self._keep(gram, coef[:, None], intercept, [result], certificate.seconds, taken)
         self.dual_coef_, self.intercept_ = coef[None, self.support_], np.array([intercept])
         return self
 
-    def _certified(self, results: list[BoxResult], plan: Plan, seconds: float) -> Certificate:
-        gaps = np.array([max(r.primal - r.dual, 0.0) for r in results])
-        return Certificate(
-            solver=plan.solver,
-            reason=plan.reason,
-            converged=all(r.converged for r in results),
-            residual=max(r.violation for r in results),
-            tolerance=self.tol,
-            error_bound=np.sqrt(2.0 * gaps) if self._bounded else np.full(len(gaps), np.inf),
-            iterations=sum(r.steps for r in results),
-            kernel_evaluations=sum(r.kernel_evaluations for r in results),
-            bytes=max(plan.bytes, *(r.bytes for r in results)),
-            seconds=seconds,
-            precision=" and ".join(sorted({r.precision for r in results})),
-            primal=sum(r.primal for r in results),
-            dual=sum(r.dual for r in results),
-            measure="violation",
-        )
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The inputs that the fitted function is made of."""
-        return self._X
-
     def _values(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        if not self.kernel_.precomputed:
+            return super()._values(X)
         X = check_inputs(self, X, self.kernel_, reset=False)
-        if is_precomputed(self.kernel_):
-            X = X[:, self.support_]
-        values = self.function_(X)
+        columns = self.support_ if len(self.support_) else np.arange(1)  # those of the function's points
+        values = self.function_(X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns])
         return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
 
 

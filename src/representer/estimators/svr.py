@@ -9,11 +9,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from representer.estimators.base import atomic
 from representer.estimators.inputs import check_inputs, check_lengths, check_weights, to_kernel
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
+from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.problem import BoxProblem
-from representer.solvers.choose import Plan
+from representer.problems.box import BoxProblem
+from representer.solvers import smo
 
 
 class SVR(RegressorMixin, SupportVectorMachine):
@@ -64,16 +66,16 @@ class SVR(RegressorMixin, SupportVectorMachine):
         self.threads = threads
         self.verbose = verbose
 
+    @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
-        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
+        gram, y, weights = _regression(self, X, y, sample_weight)
         checks.positive(self.C, "C")
         if not isinstance(self.epsilon, Real) or not 0.0 <= float(self.epsilon) < np.inf:
             raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
         most = self.C * weights
-        problem = BoxProblem(kernel, X, y, -most, most, float(self.epsilon), threads=self.threads)
-        result = self._solve(problem)
-        return self._keep_one(problem, result.coef, result.intercepts[0], result, plan)
+        result = self._fit_one(BoxProblem(gram, y, -most, most, float(self.epsilon)))
+        return self._keep_one(gram, result.coef, result.intercept[0], result)
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x) + b for each x in X."""
@@ -102,8 +104,6 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         As for `SVR`.
     """
 
-    _copies = 2
-
     def __init__(
         self,
         nu: float = 0.5,
@@ -125,40 +125,45 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         self.threads = threads
         self.verbose = verbose
 
+    @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
-        X, y, weights, kernel, plan = _regression(self, X, y, sample_weight)
+        gram, y, weights = _regression(self, X, y, sample_weight)
         check_nu(self.nu)
         n, none = len(y), np.zeros(len(y))
         most = checks.positive(self.C, "C") * weights
-        # each sample twice: pulled up (first group) and pulled down (second group)
+        share, budget = 0.5 * self.nu * most.sum(), self._budget()
+        plan = smo.cost_of_pairs(gram, np.array([n]), budget)
+        plan.require()
+        K = smo.keep(gram, budget) if n <= smo.FLAT_UP_TO else gram
+        # each sample has two coefficients: a positive one (first group) and a negative one (second group)
         problem = BoxProblem(
-            kernel,
-            X,
+            K.take(np.tile(np.arange(n), 2)),
             np.concatenate([y, y]),
             np.concatenate([none, -most]),
             np.concatenate([most, none]),
             groups=np.repeat([0, 1], n),
-            threads=self.threads,
-            rows=np.tile(np.arange(n), 2),
+            totals=np.array([share, -share]),
         )
-        share = filled(most, 0.5 * self.nu * most.sum())
-        result = self._solve(problem, np.concatenate([share, -share]))
-        up, down = result.intercepts
+        start = filled(most, share)
+        result = self._fit_one(problem, np.concatenate([start, -start]), plan)
+        up, down = result.intercept
         self.epsilon_ = float(max(0.5 * (up - down), 0.0))
-        return self._keep_one(problem, result.coef[:n] + result.coef[n:], 0.5 * (up + down), result, plan)
+        taken = max(result.certificate.bytes, 0 if K.stored is None else K.stored.nbytes)
+        return self._keep_one(gram, result.coef[:n] + result.coef[n:], 0.5 * (up + down), result, taken)
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x) + b for each x in X."""
         return self._values(X)
 
 
-def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, Any, Plan]:
-    """Inputs, targets, weights, kernel and plan of a regression, checked."""
+def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Gram, np.ndarray, np.ndarray]:
+    """K, targets and weights of a regression, checked."""
     X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+    checks.unmasked(y, "y")
     y = column_or_1d(y, dtype=np.float64, warn=True)
     checks.finite(y, "y")
     check_lengths(X, y)
     given = check_weights(sample_weight, X)
-    plan = self._plan(len(y))
-    return X, y, np.ones(len(y)) if given is None else given, self._fitted_kernel(X, given), plan
+    weights = np.ones(len(y)) if given is None else given
+    return self._gram(self._definite_kernel(X, given), X), y, weights

@@ -8,18 +8,23 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from representer import _tiles
-from representer.estimators.inputs import evenly, is_precomputed, to_kernel
+from representer import _parallel
+from representer.estimators.inputs import KernelParameters, evenly_spaced, is_precomputed, to_kernel
 from representer.estimators.resampling import SIGN_BYTES, Outcome, combine, dot, forms
-from representer.functions import Function, concatenate, mean_embedding
-from representer.gram import Gram
+from representer.functions import Function, mean_embedding
+from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.base import Kernel, Pair, Wrapper, require_definite, same_precision
+from representer.kernels.algebra import Pair
+from representer.kernels.base import Kernel, require_definite, same_precision
+from representer.kernels.differences import Differences
+
+MOST_BANDWIDTHS = 1000
+"""Each one is a test of its own, with its own kernel matrix."""
 
 
-class MMD(BaseEstimator):
+class MMD(KernelParameters):
     r"""MMD(P, Q) = ||mean of k(x, .) over P - mean of k(y, .) over Q||, and the test of P = Q with it.
 
     The statistic is MMD^2, estimated by
@@ -92,7 +97,7 @@ class MMD(BaseEstimator):
         null = self._check(X, Y)
         X, Y, pooled = _pool(X, Y)
         kernels = self._kernels(pooled)
-        with _tiles.one_blas_thread():
+        with _parallel.one_blas_thread():
             if null == "permutation":
                 m = checks.number_of(X)
                 return self._resample([_Permutation(k, pooled, m, self.statistic, self.threads) for k in kernels])
@@ -116,7 +121,7 @@ class MMD(BaseEstimator):
         m, n = checks.number_of(X), checks.number_of(Y)
         if min(m, n) < 2:
             raise ValueError(f"The samples have {m} and {n} inputs; a two-sample test needs at least two in each.")
-        checks.whole(self.n_permutations, "n_permutations")
+        checks.integer(self.n_permutations, "n_permutations", most=10**7)
         for name, choices in (
             ("statistic", ("unbiased", "biased")),
             ("null", ("auto", "permutation", "wild_bootstrap", "normal")),
@@ -125,7 +130,7 @@ class MMD(BaseEstimator):
                 known = ", ".join(repr(choice) for choice in choices)
                 raise ValueError(f"{name} is {getattr(self, name)!r}; use one of {known}.")
         if self.threads is not None:
-            checks.whole(self.threads, "threads")
+            checks.integer(self.threads, "threads")
         block = self.block_size
         null = ("permutation" if block is None else "wild_bootstrap") if self.null == "auto" else self.null
         if null != "permutation" and m != n:
@@ -134,7 +139,7 @@ class MMD(BaseEstimator):
                 "use null='permutation' without block_size, or samples of equal size."
             )
         if block is not None:
-            checks.whole(block, "block_size", 2)
+            checks.integer(block, "block_size", 2)
             if self.statistic != "unbiased" or null == "permutation":
                 raise ValueError(
                     "With block_size the statistic is 'unbiased' and null is 'wild_bootstrap' or 'normal'."
@@ -158,7 +163,7 @@ class MMD(BaseEstimator):
                     "test their indices with kernel=Callable(lambda i, j: K[np.ix_(i, j)])."
                 )
             require_definite(kernel, "a mean embedding")
-            kernels += _scaled(kernel.fitted_to(pooled), self.bandwidths)
+            kernels += _scaled(kernel.with_default_scales(pooled), self.bandwidths)
         return kernels
 
     def _resample(self, tests: list) -> Outcome:
@@ -203,7 +208,7 @@ class _Permutation:
         self.kernel, self.m, self.unbiased, self.threads = kernel, m, statistic == "unbiased", threads
         self.inputs = kernel.prepare(pooled)
         self.diagonal = kernel.diagonal(self.inputs).astype(np.float64)
-        some = self.inputs[evenly(len(self.inputs), 256)]
+        some = self.inputs[evenly_spaced(len(self.inputs), 256)]
         means = Gram.of(kernel, self.inputs, some, threads=threads) @ np.full(len(some), 1.0 / len(some))
         # as the signs nearly cancel, so must the matrix, or else its large mean drowns the rest in rounding
         self.shift = (means - 0.5 * means.mean()).astype(self.inputs.dtype).astype(np.float64)
@@ -216,7 +221,7 @@ class _Permutation:
     def signs(self, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """The observed signs and permutations of them, as columns, so many at a time as the memory allows."""
         observed = np.where(np.arange(len(self.inputs)) < self.m, 1, -1).astype(np.int8)
-        for part in _tiles.split(n_permutations, max(1, SIGN_BYTES // len(observed))):
+        for part in _parallel.split(n_permutations, max(1, SIGN_BYTES // len(observed))):
             rows = np.tile(observed, (1 + part.stop - part.start, 1))
             rng.permuted(rows[1:], axis=1, out=rows[1:])
             yield np.ascontiguousarray(rows.T)
@@ -224,7 +229,7 @@ class _Permutation:
     def statistics(self, signs: np.ndarray) -> tuple[float, np.ndarray]:
         """MMD^2 for the first column of signs, and for each other column."""
         size = float(np.abs(self.diagonal).max())
-        result = forms(self.kernel, self.inputs, signs, shift=self.shift, size=size, threads=self.threads)
+        result = forms(Gram.of(self.kernel, self.inputs, threads=self.threads), signs, shift=self.shift, size=size)
         own = self.diagonal - 2.0 * self.shift
         linear, diagonal = dot(np.stack([result.sums, own]), signs)
         total = result.sums.sum(), own.sum()
@@ -249,7 +254,7 @@ class _Bootstrap:
 
     def __init__(self, kernel: Kernel, pooled: Any, statistic: str, block: int | None, threads: int | None):
         self.kernel, self.unbiased, self.threads = kernel, statistic == "unbiased", threads
-        self.differences = _Differences(kernel)
+        self.differences = Differences(kernel)
         inputs = kernel.prepare(pooled)  # together: some kernels know only words that they have seen
         half = len(inputs) // 2
         self.n = half if block is None else half // block * block
@@ -264,7 +269,7 @@ class _Bootstrap:
 
     def signs(self, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Ones and random signs, as columns, so many at a time as the memory allows."""
-        for part in _tiles.split(n_permutations, max(1, SIGN_BYTES // self.n)):
+        for part in _parallel.split(n_permutations, max(1, SIGN_BYTES // self.n)):
             signs = rng.integers(0, 2, (self.n, 1 + part.stop - part.start), np.int8) * 2 - 1
             signs[:, 0] = 1
             yield signs
@@ -284,20 +289,7 @@ class _Bootstrap:
 
     def _forms(self, signs: np.ndarray) -> Any:
         block = None if self.block == self.n else self.block
-        return forms(self.differences, self.inputs, signs, size=self.size, block=block, threads=self.threads)
-
-
-class _Differences(Wrapper):
-    """h((x, y), (x', y')) = <k(x, .) - k(y, .), k(x', .) - k(y', .)>, a kernel on pairs of inputs."""
-
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
-
-    def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
-        self.kernel.fill(A.left, B.left, tile)
-        tile += self.kernel._tile(A.right, B.right)
-        tile -= self.kernel._tile(A.left, B.right)
-        tile -= self.kernel._tile(A.right, B.left)
+        return forms(Gram.of(self.differences, self.inputs, threads=self.threads), signs, size=self.size, block=block)
 
 
 def _pool(X: Any, Y: Any) -> tuple[Any, Any, Any]:
@@ -309,7 +301,7 @@ def _pool(X: Any, Y: Any) -> tuple[Any, Any, Any]:
     for Z, name in ((X, "X"), (Y, "Y")):
         if getattr(getattr(Z, "dtype", None), "kind", "") == "f":
             checks.finite(Z, name)
-    return X, Y, concatenate(X, Y)
+    return X, Y, checks.concatenate(X, Y)
 
 
 def _scaled(kernel: Kernel, bandwidths: Any) -> list[Kernel]:
@@ -317,7 +309,7 @@ def _scaled(kernel: Kernel, bandwidths: Any) -> list[Kernel]:
     if bandwidths is None:
         return [kernel]
     if isinstance(bandwidths, Integral):
-        factors = np.geomspace(1 / 16, 4, checks.whole(bandwidths, "bandwidths", 2))
+        factors = np.geomspace(1 / 16, 4, checks.integer(bandwidths, "bandwidths", 2, MOST_BANDWIDTHS))
     else:
         factors = np.asarray(bandwidths)
         numbers = factors.dtype.kind in "iuf" and factors.ndim == 1 and factors.size
@@ -326,6 +318,7 @@ def _scaled(kernel: Kernel, bandwidths: Any) -> list[Kernel]:
                 f"bandwidths is {bandwidths!r}; give a number of them, or a list of positive multiples of the "
                 "length scale."
             )
+        checks.integer(len(factors), "The number of bandwidths", most=MOST_BANDWIDTHS)
     scales = {n: v for n, v in kernel.get_params().items() if n.endswith("length_scale") and v is not None}
     if not scales:
         raise ValueError(f"{kernel!r} has no length scale; give a list of kernels instead of bandwidths.")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from scipy import sparse
 
 from representer.functions import Function
 from representer.kernels import checks
-from representer.preimage.distances import distances
+from representer.preimage.distance_constraints import distances
 from representer.preimage.edits import Neighbours, edits_for
 from representer.preimage.fixed_point import fixed_point
 from representer.preimage.gradient import gradient
 from representer.preimage.learned import learned
-from representer.preimage.search import search
+from representer.preimage.local_search import search
 from representer.preimage.target import Target
 
 METHODS: dict[str, tuple[Callable | None, set[str]]] = {
@@ -49,18 +49,19 @@ class Preimage:
     """||f - k(x_i, .)|| of that one, which `distance` never exceeds."""
 
 
-def preimage(
-    function: Function,
-    method: str = "auto",
-    *,
-    n_starts: int | None = None,
-    max_iter: int | None = None,
-    tol: float | None = None,
-    n_neighbours: int | None = None,
-    alpha: float | None = None,
-    neighbours: Neighbours | None = None,
-    memory: int | None = None,
-) -> Preimage:
+class Options(TypedDict, total=False):
+    """What methods may be given, each some of it."""
+
+    n_starts: int | None
+    max_iter: int | None
+    tol: float | None
+    n_neighbours: int | None
+    alpha: float | None
+    neighbours: Neighbours | None
+    memory: int | None
+
+
+def preimage(function: Function, method: str = "auto", **options: Unpack[Options]) -> Preimage:
     """x with ||f - k(x, .)|| as small as possible, ||f - k(x, .)||^2 = ||f||^2 - 2 f(x) + k(x, x).
 
     Most functions are not the representer of any input; the distance that was reached is reported with it. It is never
@@ -117,23 +118,29 @@ def preimage(
         raise TypeError(f"{function!r} is not a Function; pass Function(kernel, X, coef), or a model's function.")
     if method != "auto" and method not in METHODS:
         raise ValueError(f"method is {method!r}; use 'auto' or one of {', '.join(map(repr, METHODS))}.")
-    if neighbours is not None and not callable(neighbours):
-        raise TypeError(f"neighbours is {neighbours!r}; pass a function from one object to a list of similar ones.")
     if function.coef.size == 0:
         raise ValueError("This is a Function of no outputs; give coefficients of at least one.")
-    target = Target(function)
+    checked, target = _checked(options), Target(function)
     if method == "auto":
-        method = choose(target, neighbours)
-    options = {
-        "n_starts": None if n_starts is None else checks.whole(n_starts, "n_starts"),
-        "max_iter": None if max_iter is None else checks.whole(max_iter, "max_iter"),
-        "tol": None if tol is None else checks.positive(tol, "tol"),
-        "n_neighbours": None if n_neighbours is None else checks.whole(n_neighbours, "n_neighbours", least=2),
-        "alpha": None if alpha is None else checks.positive(alpha, "alpha"),
-        "neighbours": neighbours,
-        "memory": None if memory is None else checks.whole(memory, "memory"),
-    }
-    return _find(target, method, {name: value for name, value in options.items() if value is not None}, function)
+        method = choose(target, checked.get("neighbours"))
+    return _find(target, method, checked, function)
+
+
+def _checked(options: Any) -> dict[str, Any]:
+    """The options that were given, each in its range."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if unknown := sorted(given.keys() - Options.__annotations__.keys()):
+        raise TypeError(
+            f"preimage() has no option {unknown[0]!r}; its options are {', '.join(Options.__annotations__)}."
+        )
+    for name, value in given.items():
+        if name in ("tol", "alpha"):
+            checks.positive(value, name)
+        elif name != "neighbours":
+            checks.integer(value, name, least=2 if name == "n_neighbours" else 1)
+        elif not callable(value):
+            raise TypeError(f"neighbours is {value!r}; pass a function from one object to a list of similar ones.")
+    return given
 
 
 def choose(target: Target, neighbours: Neighbours | None) -> str:
@@ -161,7 +168,7 @@ def _find(target: Target, method: str, options: dict[str, Any], function: Functi
     x, squares = _take(target, index), nearest
     if find is not None:
         found = find(target, **options)
-        if isinstance(found, np.ndarray) and x.dtype.kind == "f":  # whole numbers as inputs need not stay whole
+        if isinstance(found, np.ndarray) and x.dtype.kind == "f":  # integers as inputs need not stay whole
             found = found.astype(x.dtype)
         squares = target.squared_distances(found, every)
         x = _better(x, found, squares < nearest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from representer.kernels.base import OfOneNumber
 from representer.preimage.gradient import lower
 from representer.preimage.starts import best, starts
 from representer.preimage.target import Target, strips
@@ -65,7 +64,6 @@ def fixed_point(target: Target, *, n_starts: int = 2, max_iter: int = 200, tol: 
 def _evaluate(target: Target, Z: np.ndarray, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Squared distances, the weighted means, and whether the way to them is downhill."""
     kernel, factor = target.plain
-    assert isinstance(kernel, OfOneNumber)
     A, B = kernel.prepare(Z, like=target.inputs), target.inputs
 
     def visit(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -75,7 +73,7 @@ def _evaluate(target: Target, Z: np.ndarray, functions: np.ndarray) -> tuple[np.
         weights = s.copy()
         kernel.phi(s)
         squares = target.squares[functions[rows]] + factor * (1.0 - 2.0 * np.einsum("ij,ij->i", s, coef))
-        kernel.slope(weights)
+        kernel.dphi(weights)
         weights *= -coef
         total = weights.sum(axis=1, dtype=np.float64)
         good = total > 1e-8 * np.abs(weights).sum(axis=1, dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from representer import _tiles
+from representer import _parallel
 from representer.preimage.descent import descend
 from representer.preimage.starts import best, starts
 from representer.preimage.target import Target, dense_rows
@@ -39,7 +39,7 @@ def lower(
     """Points at least as near to their functions as those given, and the squared distances."""
     step, low = 0.1 * _spread(target), _lowest(target)
     parts = []
-    for rows in _tiles.split(len(points), 512):  # so that steps remembered for the curvature take little memory
+    for rows in _parallel.split(len(points), 512):  # so that steps remembered for the curvature take little memory
 
         def objective(Z: np.ndarray, index: np.ndarray, mine: np.ndarray = functions[rows]) -> tuple:
             return target.with_gradients(Z, mine[index])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from representer import _tiles
+from representer import _parallel
 from representer.preimage.target import Target, dense_rows
 
 NEIGHBOURS = 10
@@ -27,7 +27,7 @@ def starts(target: Target, count: int) -> tuple[np.ndarray, np.ndarray]:
 def _means(target: Target, index: np.ndarray) -> np.ndarray:
     """For each function the mean of some inputs, with weights that fall linearly to half at the farthest."""
     means = []
-    for rows in _tiles.split(len(target), 256):
+    for rows in _parallel.split(len(target), 256):
         near = np.sqrt(np.take_along_axis(target.to_training(rows), index[rows], axis=1))
         weights = 1.0 - 0.5 * np.divide(near, near[:, -1:], out=np.zeros_like(near), where=near[:, -1:] > 0)
         weights /= weights.sum(axis=1, keepdims=True)

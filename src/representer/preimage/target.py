@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from representer import _tiles
+from representer import _parallel
 from representer.functions import Function
-from representer.gram import Gram
+from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.base import Kernel, Scaled, require_definite
-from representer.kernels.precomputed import Precomputed
-from representer.kernels.stationary import Angles, Stationary
+from representer.kernels.algebra import Scaled
+from representer.kernels.base import Kernel, require_definite
 
-ROWS = 64
-"""Inputs that one thread looks at together: a strip of kernel values against all x_i."""
+STRIP_ROWS = 64
+"""Inputs in a strip of kernel values against all x_i, which one thread computes at a time."""
 
 
 class Target:
@@ -31,7 +30,7 @@ class Target:
         require_definite(function.kernel, "a pre-image")
         self.kernel: Kernel = function.kernel
         self.X = _plain(function.X, self.kernel)
-        self.inputs = function._prepared
+        self.inputs = function.inputs
         coef = function.coef.reshape(len(self.inputs), -1).astype(np.float64)
         self.values = Gram.of(self.kernel, self.inputs) @ coef
         """f(x_i), array of shape (n, m)."""
@@ -58,7 +57,7 @@ class Target:
 
     def nearest(self, count: int = 1) -> np.ndarray:
         """For each function the indices of the nearest x_i, nearest first: shape (m, count)."""
-        parts = [_smallest(self.to_training(rows), count) for rows in _tiles.split(len(self), 256)]
+        parts = [_smallest(self.to_training(rows), count) for rows in _parallel.split(len(self), 256)]
         return np.concatenate(parts)
 
     def squared_distances(self, Z: Any, functions: np.ndarray) -> np.ndarray:
@@ -67,7 +66,8 @@ class Target:
 
         def visit(rows: slice) -> np.ndarray:
             part = A[rows]
-            values = np.einsum("ij,ij->i", self.kernel._tile(part, self.inputs), self.coef[functions[rows]])
+            K = Gram.of(self.kernel, part, self.inputs, threads=1).dense()
+            values = np.einsum("ij,ij->i", K, self.coef[functions[rows]])
             return self.kernel.diagonal(part) - 2.0 * values
 
         return np.maximum(np.concatenate(strips(len(A), visit)) + self.squares[functions], 0.0)
@@ -78,12 +78,12 @@ class Target:
 
         def visit(rows: slice) -> tuple[np.ndarray, np.ndarray]:
             part, coef = A[rows], self.coef[functions[rows]]
-            values = np.einsum("ij,ij->i", self.kernel._tile(part, self.inputs), coef)
-            gradient = -2.0 * self.kernel.pull_input(part, self.inputs, coef.astype(self.dtype))
+            values = np.einsum("ij,ij->i", Gram.of(self.kernel, part, self.inputs, threads=1).dense(), coef)
+            gradient = -2.0 * self.kernel.input_vjp(part, self.inputs, coef.astype(self.dtype))
             # d k(z, z) / dz is twice the derivative of the first argument, by symmetry
             own = [
-                self.kernel.pull_input(part[i], part[i], 2.0 * np.eye(len(part[i]), dtype=self.dtype))
-                for i in _tiles.split(len(part), 16)
+                self.kernel.input_vjp(part[i], part[i], 2.0 * np.eye(len(part[i]), dtype=self.dtype))
+                for i in _parallel.split(len(part), 16)
             ]
             return self.kernel.diagonal(part) - 2.0 * values, gradient + np.concatenate(own)
 
@@ -94,12 +94,13 @@ class Target:
     # ---- what the kernel allows ----
 
     @property
-    def plain(self) -> tuple[Kernel, float]:
+    def plain(self) -> tuple[Any, float]:
         """The kernel without constant factors, and the factor.
 
         The pre-image of sum_i coef_i k(x_i, .) does not depend on it.
         """
-        kernel, factor = self.kernel, 1.0
+        kernel: Any = self.kernel
+        factor = 1.0
         while isinstance(kernel, Scaled):
             kernel, factor = kernel.kernel, factor * kernel.factor
         return kernel, factor
@@ -112,7 +113,7 @@ class Target:
     @property
     def radial(self) -> bool:
         """Whether k(x, y) is a function phi of the distance of x and y, up to a factor."""
-        return isinstance(self.plain[0], Stationary) and not isinstance(self.inputs, Angles)
+        return self.plain[0].of_squared_distance
 
     @property
     def length_scale(self) -> np.ndarray:
@@ -131,7 +132,7 @@ class Target:
             return False
         one = self.inputs[:1]
         try:
-            self.kernel.pull_input(one, one, np.ones((1, 1), self.dtype))
+            self.kernel.input_vjp(one, one, np.ones((1, 1), self.dtype))
         except TypeError:
             return False
         return True
@@ -139,13 +140,13 @@ class Target:
     @property
     def precomputed(self) -> bool:
         """Whether only the Gram matrix of the x_i is known."""
-        return any(isinstance(part, Precomputed) for part in (self.kernel, *self.kernel.get_params().values()))
+        return self.kernel.precomputed
 
 
 def strips(n: int, visit: Callable[[slice], Any]) -> list:
     """visit(rows) for strips of n rows, on all cores."""
-    tiles = [(rows, slice(0, 0)) for rows in _tiles.split(n, ROWS)]
-    runs = _tiles.walk(tiles, lambda run: [visit(rows) for rows, _ in run], runs=len(tiles))
+    tiles = [(rows, slice(0, 0)) for rows in _parallel.split(n, STRIP_ROWS)]
+    runs = _parallel.map_tiles(tiles, lambda run: [visit(rows) for rows, _ in run], runs=len(tiles))
     return [part for run in runs for part in run]
 
 

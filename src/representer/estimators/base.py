@@ -1,0 +1,123 @@
+"""What all estimators share: tags, budget, warnings, values in the caller's precision, and fits that leave no half."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache, wraps
+from inspect import signature
+from pathlib import Path
+from typing import Any, TypeVar
+
+import joblib
+import numpy as np
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from representer import _parallel
+from representer.estimators.inputs import KernelParameters, check_inputs, is_precomputed, to_kernel
+from representer.estimators.progress import Progress, Step
+from representer.gram.tiled import Gram
+from representer.kernels import checks
+from representer.kernels.base import Kernel
+from representer.result import Budget, Certificate
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+INSIDE = tuple(str(Path(path).parent) for path in (_parallel.__file__, joblib.__file__, sklearn.__file__))
+
+
+def atomic(fit: Fit) -> Fit:
+    """A fit that fails or is interrupted leaves the estimator as it was before."""
+
+    @wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fit_or_restore  # type: ignore[return-value]
+
+
+def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> None:
+    """Warn at the line outside this library and scikit-learn that led here."""
+    depth, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)
+
+
+def own(X: Any) -> Any:
+    """A copy of an array in memory, so that later changes of the caller's do not reach the fitted function."""
+    return X.copy() if type(X) is np.ndarray else X
+
+
+@cache  # reading a signature takes as long as a small fit
+def _booleans(estimator: type) -> list[str]:
+    """The parameters that are true or false."""
+    return [name for name, each in signature(estimator).parameters.items() if isinstance(each.default, bool)]
+
+
+class KernelEstimator(KernelParameters):
+    """What all estimators share. Subclasses have parameters of these names; where one is missing a default counts."""
+
+    kernel: Any
+    memory: int | None
+    threads: int | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def _budget(self, step: Step = lambda: False) -> Budget:
+        """What a fit may use, after its parameters are checked."""
+        tol, verbose = getattr(self, "tol", Budget.tol), getattr(self, "verbose", 0)
+        checks.positive(tol, "tol")
+        kind: Any = type(self)
+        for name in _booleans(kind):
+            checks.boolean(getattr(self, name), name)
+        memory, threads = (getattr(self, name, None) for name in ("memory", "threads"))
+        for name, value in (("memory", memory), ("threads", threads)):
+            if value is not None:
+                checks.integer(value, name)
+        return Budget(
+            memory=_parallel.machine_memory() if memory is None else memory,
+            tol=tol,
+            max_iter=self._most_iterations(),
+            threads=threads,
+            random_state=getattr(self, "random_state", 0),
+            progress=Progress(verbose, tol, step),
+        )
+
+    def _most_iterations(self) -> int:
+        return checks.integer(getattr(self, "max_iter", Budget.max_iter), "max_iter")
+
+    def _kernel_for(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        """The kernel with length scales chosen from the data where none were given."""
+        return to_kernel(self.kernel).with_default_scales(X, weights)
+
+    def _gram(self, kernel: Kernel, X: Any, **options: Any) -> Gram:
+        memory, threads = (getattr(self, name, None) for name in ("memory", "threads"))
+        return Gram(kernel, X, threads=threads, memory=memory, **options)
+
+    def _values(self, X: Any) -> np.ndarray:
+        """The fitted function at new inputs, in their precision."""
+        check_is_fitted(self)
+        X = check_inputs(self, X, self.kernel_, reset=False)
+        values = self.function_(X)
+        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+
+    def _warn_unless_converged(self, certificate: Certificate, advice: str) -> None:
+        if not certificate.converged:
+            gap = f" and a duality gap of {certificate.gap:.2g}" if certificate.measure == "KKT violation" else ""
+            warn_user(
+                f"The fit stopped after {certificate.iterations} iterations with a {certificate.measure} of "
+                f"{certificate.residual:.2g}, not the tolerance {certificate.tolerance:.2g}{gap}; {advice}."
+            )

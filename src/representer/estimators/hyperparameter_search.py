@@ -1,0 +1,212 @@
+"""The search for hyper-parameters: bounds, priors, starts, and L-BFGS on logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.utils import check_random_state
+
+from representer.estimators.base import warn_user
+from representer.estimators.hyperparameters import largest
+from representer.estimators.progress import Step
+
+IMPOSSIBLE = 1e100
+"""Objective of hyper-parameters without a value; finite, so that a line search can step back."""
+
+STOPPED_EARLY = "scale inputs and targets to variance one, or give bounds= that leave out extremes."
+"""What to try when L-BFGS stopped early."""
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+def negative(function: Objective) -> Objective:
+    """Minus a function and its gradient, with a finite value where there is none."""
+
+    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        try:
+            value, gradient = function(theta)
+        except np.linalg.LinAlgError:
+            return IMPOSSIBLE, np.zeros_like(theta)
+        good = np.isfinite(value) and np.all(np.isfinite(gradient))
+        return (-value, -gradient) if good else (IMPOSSIBLE, np.zeros_like(theta))
+
+    return objective
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the hyper-parameters were found; one value of the objective for each start."""
+
+    names: list[str]
+    theta: np.ndarray
+    bounds: np.ndarray
+    values: list[float]
+    message: str
+    success: bool
+    evaluations: int
+
+    def advice(self) -> list[str]:
+        """What to try, from hyper-parameters at their bounds and the way the search ended."""
+        advice = []
+        for name in self.at_bounds:
+            if "length_scale[" in name and "upper" in name:
+                advice.append(f"{name} grew to its bound: the column may not matter; leave it out, or widen bounds=.")
+            elif name == "noise (lower)":
+                advice.append("the noise fell to its bound: the data look noise-free; fix noise= at a small variance.")
+            else:
+                advice.append(f"widen bounds= of {name}, or fix it.")
+        if len(self.values) == 1 and self.evaluations > 1:
+            advice.append("other starts with n_restarts=5, as the objective may have several maxima.")
+        if not self.success:
+            advice.append(STOPPED_EARLY)
+        return advice
+
+    def warn(self) -> None:
+        """Warn if the search stopped early."""
+        if not self.success:
+            warn_user(f"The search for hyper-parameters stopped early ({self.message}); {STOPPED_EARLY}")
+
+    @property
+    def at_bounds(self) -> list[str]:
+        """Names of hyper-parameters that stopped at a bound, with the side."""
+        free = self.bounds[:, 0] < self.bounds[:, 1] if self.evaluations else np.zeros(len(self.names), bool)
+        low, high = (free & np.isclose(self.theta, side) for side in self.bounds.T)
+        return [f"{n} ({'lower' if a else 'upper'})" for n, a, b in zip(self.names, low, high, strict=True) if a or b]
+
+
+def log_bounds(names: list[str], start: np.ndarray, variance: float, given: dict | None) -> np.ndarray:
+    """Lower and upper ends of theta: as given, or a factor of 1,000 to both sides of the start.
+
+    Amplitudes may also take the units of the targets, whose variance this is, and the noise lies between 1e-6 and 10
+    times that variance.
+    """
+    wide, given = np.log(1000.0), _by_name(given, "bounds", "pairs (low, high)")
+    bounds = np.stack([start - wide, start + wide], axis=1)
+    for i, name in enumerate(names):
+        bounds[i, 1] = min(bounds[i, 1], largest(name))
+        if is_amplitude(name):
+            bounds[i] = min(bounds[i, 0], np.log(1e-3 * variance)), max(bounds[i, 1], np.log(1e3 * variance))
+        if name == "noise":
+            bounds[i] = np.log([1e-6 * variance, 10.0 * variance])
+        key = name if name in given else name.split("[")[0]
+        if key in given:
+            bounds[i] = np.log(_pair(key, given[key]))
+    unknown = set(given) - {name.split("[")[0] for name in names} - set(names)
+    if unknown:
+        raise ValueError(f"There is no hyper-parameter {sorted(unknown)[0]!r} to bound; there are {', '.join(names)}.")
+    return bounds
+
+
+def _by_name(given: Any, option: str, values: str) -> dict:
+    """The option as a dictionary, empty for None."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"{option} is {given!r}; give a dictionary from names of hyper-parameters to {values}.")
+    return dict(given or {})
+
+
+def _pair(name: str, value: Any) -> np.ndarray:
+    pair = np.asarray(value, dtype=object)
+    if pair.shape != (2,) or not all(isinstance(p, Real) for p in pair) or not 0 < pair[0] <= pair[1] < np.inf:
+        raise ValueError(f"The bounds of {name} are {value!r}; give two positive numbers (low, high).")
+    return pair.astype(np.float64)
+
+
+def is_amplitude(name: str) -> bool:
+    """Whether a hyper-parameter multiplies kernel values, and so has the units of y squared."""
+    return name.split("__")[-1] in ("factor", "value")
+
+
+def check_priors(names: list[str], priors: dict | None, start: np.ndarray) -> None:
+    """Raise if a prior has no hyper-parameter, no density, or none where the search starts."""
+    known = set(names) | {name.split("[")[0] for name in names}
+    for name, prior in _by_name(priors, "priors", "distributions with a logpdf").items():
+        if name not in known:
+            raise ValueError(f"There is no hyper-parameter {name!r} for a prior; there are {', '.join(names)}.")
+        if not hasattr(prior, "logpdf"):
+            raise TypeError(f"The prior of {name} is {prior!r}; give a distribution with a logpdf, as in scipy.stats.")
+    if not np.isfinite(log_prior(names, priors, start)[0]):
+        raise ValueError(
+            "A prior has no density where the search starts; start inside it, by the kernel's own values, or use a "
+            "prior that is positive everywhere."
+        )
+
+
+def log_prior(names: list[str], priors: dict | None, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    """The sum of log prior densities of the values exp(theta), and its gradient by central differences in theta."""
+    total, gradient, step = 0.0, np.zeros_like(theta), 1e-5
+    for i, name in enumerate(names):
+        prior = (priors or {}).get(name, (priors or {}).get(name.split("[")[0]))
+        if prior is not None:
+            here, low, high = map(float, prior.logpdf(np.exp(theta[i] + np.array([0.0, -step, step]))))
+            slope = high - low if np.isfinite(high) and np.isfinite(low) else 0.0
+            total, gradient[i] = total + here, slope / (2.0 * step)
+    return total, gradient
+
+
+def inside(theta: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """theta moved to just inside its bounds, as a prior may end where they do."""
+    margin = 1e-9 * (bounds[:, 1] - bounds[:, 0])
+    return np.clip(theta, bounds[:, 0] + margin, bounds[:, 1] - margin)
+
+
+def starts(
+    objective: Objective,
+    names: list[str],
+    start: np.ndarray,
+    bounds: np.ndarray,
+    variance: float,
+    n_restarts: int,
+    rng: np.random.RandomState,
+) -> list[np.ndarray]:
+    """The start as given, or with amplitudes in the units of y where that is better, then random ones in the bounds."""
+    scaled = start + np.log(variance) * np.array([is_amplitude(name) for name in names])
+    scaled = np.clip(scaled, *bounds.T)
+    first = start if np.all(scaled == start) else min(start, scaled, key=lambda theta: objective(theta)[0])
+    return [first] + [rng.uniform(*bounds.T) for _ in range(n_restarts)]
+
+
+def lbfgs(objective: Objective, start: np.ndarray, bounds: Any, step: Step = lambda: False, **options: Any) -> Any:
+    """A minimum by L-BFGS within bounds; ``step`` is called after each iteration and may stop it."""
+
+    def after(_: np.ndarray) -> None:
+        if step():
+            raise StopIteration
+
+    return minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=after, options=options)
+
+
+def maximum(
+    function: Objective,
+    names: list[str],
+    start: np.ndarray,
+    bounds: np.ndarray,
+    *,
+    variance: float = 1.0,
+    n_restarts: int = 0,
+    random_state: Any = None,
+    step: Step = lambda: False,
+) -> Search:
+    """The highest of the maxima that L-BFGS finds from each of the `starts`."""
+    objective, rng = negative(function), check_random_state(random_state)
+    at = starts(objective, names, start, bounds, variance, n_restarts, rng)
+    return minimum(objective, names, at, bounds, step)
+
+
+def minimum(
+    objective: Objective, names: list[str], at: list[np.ndarray], bounds: np.ndarray, step: Step = lambda: False
+) -> Search:
+    """The lowest of the minima that L-BFGS finds from each start; the record has the negative objectives."""
+    runs = [lbfgs(objective, start, bounds, step) for start in at]
+    best = min(runs, key=lambda run: run.fun)
+    if best.fun >= IMPOSSIBLE:
+        raise np.linalg.LinAlgError(
+            "No hyper-parameters with a positive definite covariance were found; use more noise."
+        )
+    values = [-float(run.fun) for run in runs]
+    evaluations = sum(run.nfev for run in runs)
+    return Search(names, best.x, bounds, values, str(best.message), bool(best.success), evaluations)

@@ -1,0 +1,291 @@
+"""The kernel machine: any loss, any nondecreasing regulariser of the norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from representer import _parallel
+from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.inputs import (
+    check_inputs,
+    check_labels,
+    check_targets,
+    check_weights,
+    reset_fitted,
+    to_kernel,
+)
+from representer.functions import Function
+from representer.kernels import checks
+from representer.kernels.base import require_definite
+from representer.losses.base import Loss
+from representer.losses.squared import Squared
+from representer.problems.intercepts import best_intercept
+from representer.problems.loss import LossProblem
+from representer.problems.points import Point
+from representer.regularizers import Regularizer, SquaredNorm
+from representer.result import Plan
+from representer.solvers import regularized
+
+MACHINE_ADVICE = "use a stronger regulariser, a kernel with a shorter length scale, or a larger tol or max_iter"
+
+
+class Machine(KernelEstimator):
+    """What all machines share: from inputs and numbers as targets to a function with its certificate.
+
+    Subclasses have the parameters kernel, fit_intercept, tol, max_iter, memory, threads and verbose.
+    """
+
+    def _problem(
+        self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None
+    ) -> LossProblem:
+        kernel = self._kernel_for(X, weights)
+        require_definite(kernel, "a kernel machine")
+        w = np.ones((len(y), 1)) if weights is None else weights[:, None]
+        return LossProblem(self._gram(kernel, X), y[:, None], loss, regularizer, w, self.fit_intercept)
+
+    def _fit(self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None) -> None:
+        """Everything after the targets are numbers: sets kernel_, function_, certificate_ and what belongs to them."""
+        problem, budget = self._problem(X, y, loss, regularizer, weights), self._budget()
+        plan = regularized.cost(problem, budget)
+        plan.require()
+        with budget.progress, _parallel.blas_threads_for(problem.n):
+            result = regularized.solve(problem, budget, plan)
+        gram, single = problem.gram, result.coef.shape[1] == 1
+        self.kernel_, self.X_fit_, self.certificate_ = gram.kernel, gram.X, result.certificate
+        self.strength_, self.n_iter_ = result.strength, result.n_iter
+        self.dual_coef_ = result.coef[:, 0] if single else result.coef
+        self.intercept_ = float(result.intercept[0]) if single else result.intercept
+        self.function_ = Function(
+            gram.kernel, gram.X, self.dual_coef_, self.intercept_, prepared=gram.inputs, threads=self.threads
+        )
+        self._warn_unless_converged(result.certificate, MACHINE_ADVICE)
+
+    def _inputs(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
+        return X, check_weights(sample_weight, X)
+
+    def _numbers(self, X: Any, y: Any) -> np.ndarray:
+        """Targets that are numbers."""
+        return column_or_1d(check_targets(self, X, y), warn=True)
+
+    def _counts(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
+        """Targets that are not negative, and not all zero."""
+        y = self._numbers(X, y)
+        if y.min() < 0:
+            raise ValueError(f"y has the value {y.min():g}; counts are zero or positive.")
+        if self.fit_intercept and np.average(y, weights=weights) == 0:
+            raise ValueError("All counts are zero, so the best intercept is minus infinity; use fit_intercept=False.")
+        return y
+
+    def _labels(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
+        """The index of each class; sets classes_. One class has nothing to be told from."""
+        self.classes_, label = check_labels(self, X, y)
+        seen = label if weights is None else label[weights > 0]
+        if len(np.unique(seen)) < len(self.classes_):
+            raise ValueError(
+                f"y has only one class with a positive weight, or a class without any, among {self.classes_.tolist()}; "
+                "a classifier needs samples of at least two classes, and of each."
+            )
+        return label
+
+    def _signs(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
+        """-1 and +1 for the first and second of two classes."""
+        label = self._labels(X, y, weights)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {type_of_target(y)}. "
+                "Use KernelLogisticRegression, the loss Multinomial(), or scikit-learn's OneVsRestClassifier."
+            )
+        return 2.0 * label - 1.0
+
+
+def _classifies(model: KernelMachine) -> bool:
+    if model._loss.targets in ("signs", "classes"):
+        return True
+    raise AttributeError(f"A machine with the loss {model._loss!r} is a regressor and has no decision_function.")
+
+
+class KernelMachine(Machine):
+    r"""minimise over f in H and b:  sum_i w_i loss(y_i, f(x_i) + b) + R(||f||).
+
+    The solution is f = sum_i a_i k(x_i, .), whatever the loss and the nondecreasing R. Where they are convex a
+    certificate tells how far the objective can be from the least one. The targets that the loss is for decide whether
+    this is a regressor or a classifier.
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel object on inputs of any type, or a name such as "rbf", "linear" or "precomputed". A length scale that
+        is not given is the typical distance of an input from the mean.
+    loss : Loss, optional
+        From `representer.losses`, or your own; `Squared` when not given.
+    regularizer : Regularizer, optional
+        From `representer.regularizers`; ``SquaredNorm(1.0)`` when not given.
+    fit_intercept : bool
+        Whether there is a free constant b.
+    tol : float
+        Duality gap, relative to the objective, at which a solution counts as found.
+    max_iter : int
+        Of Newton steps, of steps of L-BFGS where the loss gives only value and gradient, or of n SMO steps each where
+        the dual is a box, as for hinge and pinball losses with an intercept.
+    memory : int, optional
+        Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
+    threads : int, optional
+    verbose : int
+        1 shows progress on long fits.
+
+    Attributes
+    ----------
+    function_ : Function
+        The fitted f + b.
+    dual_coef_ : array of shape (n,) or (n, n_outputs)
+    intercept_ : float or array of shape (n_outputs,)
+    strength_ : float
+        The effective strength R'(||f||) / ||f||: with ``SquaredNorm(strength_)`` the solution is the same. Infinite for
+        f = 0; in a ball that of the solution before it was shrunk to the radius.
+    kernel_ : Kernel
+        The kernel used, with all length scales.
+    certificate_ : Certificate
+        Its ``error_bound`` is for the squared norm with the effective strength.
+    classes_ : array
+        Of a classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import KernelMachine
+    >>> from representer.losses import Huber
+    >>> from representer.regularizers import Norm
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> y = np.sin(X).ravel()
+    >>> y[::10] += 5.0
+    >>> model = KernelMachine(loss=Huber(0.1), regularizer=Norm(0.1)).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - np.sin(X).ravel()).max() < 0.2), model.certificate_.converged
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        loss: Loss | None = None,
+        regularizer: Regularizer | None = None,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        memory: int | None = None,
+        threads: int | None = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.loss = loss
+        self.regularizer = regularizer
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.threads = threads
+        self.verbose = verbose
+
+    @property
+    def _loss(self) -> Loss:
+        return Squared() if self.loss is None else self.loss
+
+    @property
+    def _regularizer(self) -> Regularizer:
+        return SquaredNorm(1.0) if self.regularizer is None else self.regularizer
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        targets = getattr(self._loss, "targets", "real")
+        tags.target_tags.required = True
+        if targets in ("signs", "classes"):
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=targets == "classes")
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.positive_only = targets == "counts"
+        return tags
+
+    @atomic
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelMachine:
+        """Fit to inputs X and targets or labels y."""
+        reset_fitted(self, "classes_")
+        X, targets, weights = self._checked(X, y, sample_weight)
+        self._fit(X, targets, self._loss, self._regularizer, weights)
+        return self
+
+    def _check_parts(self) -> None:
+        """Raise if the loss or the regulariser is none, or has a parameter out of its range."""
+        for part, kind, example in ((self._loss, Loss, "Huber()"), (self._regularizer, Regularizer, "Norm(0.3)")):
+            if not isinstance(part, kind):
+                raise TypeError(f"{part!r} is not a {kind.__name__}; pass an object such as {example}.")
+            part.check()
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Inputs, targets as numbers, and weights, as the loss needs them."""
+        self._check_parts()
+        X, weights = self._inputs(X, y, sample_weight)
+        if self._loss.targets == "real":
+            return X, self._numbers(X, y), weights
+        if self._loss.targets == "counts":
+            return X, self._counts(X, y, weights), weights
+        return X, (self._signs if self._loss.targets == "signs" else self._labels)(X, y, weights), weights
+
+    @available_if(_classifies)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) + b for each x in X; the sign, or the largest of several columns, tells the class."""
+        values = self._values(X)
+        two = values.ndim == 2 and values.shape[1] == 2
+        return values[:, 1] - values[:, 0] if two else values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) + b for each x in X, for counts the rate exp(f(x) + b), for labels the class."""
+        values = self._values(X)
+        if self._loss.targets not in ("signs", "classes"):
+            return self._loss.response(values)
+        return self.classes_[values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2 of a regressor, accuracy of a classifier; D^2 for several outputs with a loss each, the mean over them.
+
+        D^2 is the fraction of the loss of the best constant that is saved.
+        """
+        predicted = self.predict(X)
+        if self._loss.targets in ("signs", "classes"):
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        if predicted.ndim == 1:
+            return float(r2_score(y, predicted, sample_weight=sample_weight))
+        y = self._numbers(X, y)[:, None]
+        weights = check_weights(sample_weight, X)
+        w = np.ones_like(y) if weights is None else weights[:, None]
+        pairs = zip(self._loss.parts(), predicted.T, strict=True)
+        return float(np.mean([_explained(loss, y, w, f) for loss, f in pairs]))
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
+        model = clone(self)  # checks leave their marks on a model
+        model._check_parts()
+        zeros = np.zeros(checks.number_of(X))
+        X, targets, _ = (X, zeros, None) if y is None else model._checked(X, y)
+        problem = model._problem(X, targets, self._loss, self._regularizer, None)
+        return regularized.cost(problem, self._budget())
+
+
+def _explained(loss: Loss, y: np.ndarray, w: np.ndarray, f: np.ndarray) -> float:
+    """1 - loss of f / loss of the best constant; as for R^2, 1 or 0 where all targets are the same."""
+    flat = np.zeros_like(y)
+    best = flat + best_intercept(loss, y, w, Point(flat, np.zeros(1), flat))
+    lost, least = (float(np.sum(w * loss.value(y, values))) for values in (f[:, None], best))
+    return 1.0 - lost / least if np.ptp(y) > 0.0 else float(lost == 0.0)

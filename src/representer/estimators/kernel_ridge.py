@@ -1,0 +1,362 @@
+"""Kernel ridge regression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from representer import _parallel
+from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.hyperparameter_search import IMPOSSIBLE, lbfgs
+from representer.estimators.hyperparameters import LogParameters, largest
+from representer.estimators.inputs import (
+    check_inputs,
+    check_targets,
+    check_weights,
+    evenly_spaced,
+    reset_fitted,
+    take,
+    to_kernel,
+)
+from representer.estimators.progress import CallbackSupportMixin, observed, task
+from representer.functions import Function
+from representer.gram.tiled import Gram
+from representer.kernels import checks
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget, Plan, Result
+from representer.solvers import choose, conjugate_gradient
+from representer.solvers.leave_one_out import loo_bytes, loo_error
+
+RIDGE_TUNING_ROWS = 2000
+"""Inputs on which kernels are tuned."""
+MOST_ALPHAS = 10_000
+"""Of a path."""
+RIDGE_ADVICE = (
+    "use a larger alpha, a kernel with a shorter length scale, solver='cholesky' if n x n fits the memory, or a larger "
+    "tol or max_iter"
+)
+
+
+class Ridge(CallbackSupportMixin, KernelEstimator):
+    """What regression and classification share: kernel, solver, alpha by leave-one-out, certificate."""
+
+    _given_targets = True  # whether several targets are the user's, for which scikit-learn would take one alpha each
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        kernel: Any = "rbf",
+        fit_intercept: bool = False,
+        alpha_per_target: bool = False,
+        tune: str | None = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        memory: int | None = None,
+        threads: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ):
+        self.alpha = alpha
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.alpha_per_target = alpha_per_target
+        self.tune = tune
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.memory = memory
+        self.threads = threads
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- the steps of fit ----
+
+    def _fit(self, X: Any, targets: np.ndarray, sample_weight: Any) -> None:
+        """Everything after the targets are numbers.
+
+        Sets kernel_, alpha_, function_, dual_coef_, intercept_, certificate_.
+        """
+        last = getattr(self, "_solution", None) if self.warm_start else None
+        reset_fitted(self, "loo_scores_", "gcv_", "loo_predictions_", "loo_residuals_", "loo_error_")
+        problem, alphas, path = self._problem(X, targets, check_weights(sample_weight, X))
+        budget = self._budget()
+        self._plan_of(problem, alphas, path, budget).require()  # before long work
+        with _parallel.blas_threads_for(problem.n):
+            if self.tune is not None:
+                problem, path = self._tuned(problem, X), False
+            if path:
+                problem, result = self._along_path(problem, alphas, budget)
+            else:
+                solver, plan = choose.ridge(problem, budget, self.solver)
+                plan.require()
+                with self._watched(solver.name) as budget:
+                    result = solver.solve(problem, budget, plan.reason, last)
+        self._keep(problem, result)
+
+    @contextmanager
+    def _watched(self, solver: str) -> Iterator[Budget]:
+        """The budget of a solver whose iterations callbacks can follow, if it has some."""
+        if solver != conjugate_gradient.name:
+            yield self._budget()
+            return
+        with task(self, "conjugate gradients", self.max_iter) as step:
+            budget = self._budget(step)
+            with budget.progress:
+                yield budget
+
+    def _problem(
+        self, X: Any, targets: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[RidgeProblem, np.ndarray, bool]:
+        """The problem of the first alpha, all alphas, and whether one is to be chosen."""
+        alphas, path = self._alphas(targets.shape[1])
+        gram = self._gram(self._kernel_for(X, weights), X)
+        return RidgeProblem(gram, targets, alphas[0], weights, self.fit_intercept), alphas, path
+
+    def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
+        """alpha as an array of shape (n_alphas, n_targets), and whether one is to be chosen."""
+        try:
+            alpha = np.asarray(self.alpha, np.float64)
+        except (TypeError, ValueError):
+            alpha = np.array(np.nan)
+        if alpha.ndim and len(alpha) > MOST_ALPHAS:
+            raise ValueError(
+                f"alpha has {len(alpha):,} entries to choose from, above the limit of {MOST_ALPHAS:,}, and for each of "
+                "them leave-one-out predictions of all inputs are held; use fewer, such as np.logspace(-6, 2, 50)."
+            )
+        if any(isinstance(value, (str, bytes)) for value in np.array(self.alpha, object).ravel()):
+            raise TypeError(f"alpha is {self.alpha!r}, with text in it; it must be a number, or an array of numbers.")
+        if alpha.ndim > 2 or not np.all(np.isfinite(alpha)) or np.any(alpha < 0) or not alpha.size:
+            raise ValueError(
+                f"alpha is {self.alpha!r}; it must be a number that is zero or positive, or an array of them."
+            )
+        if self._given_targets and alpha.ndim == 1 and n_targets > 1 and len(alpha) == n_targets:
+            raise ValueError(
+                f"alpha has {len(alpha)} entries and there are {n_targets} targets, which can mean two things; "
+                "pass alpha[None, :] for one alpha per target, or a path of another length to choose from."
+            )
+        if alpha.ndim == 2 and alpha.shape[1] != n_targets:
+            raise ValueError(
+                f"alpha has shape {alpha.shape}, but there are {n_targets} targets; give one column for each."
+            )
+        alphas = np.broadcast_to(
+            alpha if alpha.ndim == 2 else alpha.reshape(-1, 1), (len(np.atleast_1d(alpha)), n_targets)
+        )
+        if self.fit_intercept and (np.any(alphas != alphas[:, :1]) or (self.alpha_per_target and n_targets > 1)):
+            raise ValueError(
+                "With fit_intercept all targets share one alpha; fit targets with different alphas, or with "
+                "alpha_per_target, one by one."
+            )
+        path = len(alphas) > 1 or alpha.ndim == 1
+        self._check_choices(path, n_targets)
+        return alphas, path
+
+    def _check_choices(self, path: bool, n_targets: int) -> None:
+        """Raise if the solver, or what chooses alpha, is unknown or would be ignored."""
+        for name in ("fit_intercept", "alpha_per_target", "warm_start"):
+            checks.boolean(getattr(self, name), name)
+        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
+            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
+        if self.tune not in (None, "loo"):
+            raise ValueError(f"tune is {self.tune!r}; use None or 'loo'.")
+        if path and self.solver != "auto":
+            raise ValueError(
+                f"solver is {self.solver!r}, but a path of alphas needs a decomposition of the whole matrix; "
+                "use solver='auto', or a single alpha."
+            )
+        if path and self.tune is not None:
+            raise ValueError(
+                f"tune={self.tune!r} finds alpha by itself, so a path of them to choose from would be ignored; "
+                "give one alpha to start from, or tune=None."
+            )
+        if self.tune is not None and self.alpha_per_target and n_targets > 1:
+            raise ValueError(
+                f"tune={self.tune!r} finds one alpha for all targets, but alpha_per_target asks for one each; "
+                "choose from a path with tune=None, or fit the targets one by one."
+            )
+
+    def _plan_of(self, problem: RidgeProblem, alphas: np.ndarray, path: bool, budget: Budget) -> Plan:
+        if path:
+            return choose.path_plan(problem, budget, alphas)
+        plan, rows = choose.ridge(problem, budget, self.solver)[1], min(problem.n, RIDGE_TUNING_ROWS)
+        if self.tune is None:
+            return plan
+        steps, bytes_ = 30, loo_bytes(rows, problem.targets.shape[1], self.threads) + problem.gram.nbytes
+        evaluations, seconds = plan.kernel_evaluations + steps * rows**2, plan.seconds + steps * 1.5e-10 * rows**3
+        whole = replace(plan, bytes=max(plan.bytes, bytes_), kernel_evaluations=evaluations, seconds=seconds)
+        return whole.within(budget.memory, "use tune=None, fewer rows, or a larger memory=")
+
+    def _along_path(self, problem: RidgeProblem, alphas: np.ndarray, budget: Budget) -> tuple[RidgeProblem, Result]:
+        """Choose alpha by leave-one-out from one decomposition, and solve with it."""
+        plan, every = choose.path_plan(problem, budget, alphas), np.arange(alphas.shape[1])
+        decomposition, path = choose.decompose(problem, alphas, plan, budget)
+        scores = self._scores(path.predictions, problem)
+        best = scores.argmax(axis=0)
+        if not self.alpha_per_target:
+            scores = scores.mean(axis=1)
+            best = np.full(alphas.shape[1], scores.argmax())
+        self.loo_scores_, self.gcv_ = scores, path.gcv
+        self.loo_predictions_ = path.predictions[best, :, every].T
+        self.loo_residuals_ = problem.targets - self.loo_predictions_
+        problem = replace(problem, alpha=alphas[best, every])
+        return problem, choose.solve_decomposed(decomposition, problem, plan, budget)
+
+    def _scores(self, predictions: np.ndarray, problem: RidgeProblem) -> np.ndarray:
+        """Minus the weighted mean squared leave-one-out error, for each alpha and target."""
+        return -np.average((predictions - problem.targets) ** 2, axis=1, weights=problem.weights)
+
+    def _tuned(self, problem: RidgeProblem, X: Any) -> RidgeProblem:
+        """The problem with kernel and alpha of least leave-one-out error.
+
+        L-BFGS finds them on at most 2,000 rows evenly spaced over all.
+        """
+        kernel, rows = problem.gram.kernel, evenly_spaced(problem.n, RIDGE_TUNING_ROWS)
+        weights = None if problem.weights is None else problem.weights[rows]
+        if weights is not None and np.any(weights == 0):
+            rows, weights = rows[weights > 0], weights[weights > 0]
+        some, targets = take(X, rows, kernel), problem.targets[rows]
+        parameters = LogParameters(kernel, kernel.prepare(some))
+        start = np.append(parameters.start, np.log(max(problem.alpha.max(), 1e-8)))
+
+        def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            kernel, alpha = parameters.kernel_at(theta[:-1]), np.exp(theta[-1])
+            gram, alphas = self._gram(kernel, some), np.full(targets.shape[1], alpha)
+            try:
+                value, gradients, by_alpha = loo_error(RidgeProblem(gram, targets, alphas, weights, problem.intercept))
+            except np.linalg.LinAlgError:
+                return IMPOSSIBLE, np.zeros_like(theta)
+            by_theta = np.append(parameters.gradient(theta[:-1], gradients), alpha * by_alpha)
+            if not value > 0 or not np.all(np.isfinite(by_theta)):
+                return IMPOSSIBLE, np.zeros_like(theta)
+            return np.log(value), by_theta / value
+
+        ranges = zip(start[:-1], parameters.names, strict=True)
+        bounds = [(v - 7.0, min(v + 7.0, largest(name))) for v, name in ranges] + [(np.log(1e-10), np.log(1e6))]
+        with task(self, "search for hyper-parameters", 100) as step:
+            best = lbfgs(objective, start, bounds, step, maxiter=100)
+        if best.fun >= IMPOSSIBLE:  # nothing to learn from, such as constant targets or a single row
+            self.loo_error_ = 0.0
+            return problem
+        self.loo_error_ = float(np.exp(best.fun))
+        gram = self._gram(parameters.kernel_at(best.x[:-1]), X)
+        return replace(problem, gram=gram, alpha=np.full_like(problem.alpha, np.exp(best.x[-1])))
+
+    def _keep(self, problem: RidgeProblem, result: Result) -> None:
+        single, gram = self._single_output, problem.gram
+        assert isinstance(gram, Gram)
+        self.kernel_, self.X_fit_ = gram.kernel, gram.X
+        self.alpha_ = float(problem.alpha[0]) if np.all(problem.alpha == problem.alpha[0]) else problem.alpha
+        self.dual_coef_ = result.coef[:, 0] if single else result.coef
+        intercept = result.intercept[0] if single else result.intercept
+        self.intercept_ = intercept if self.fit_intercept else 0.0
+        self.certificate_ = result.certificate
+        self._solution = result.warm_start if self.warm_start else None
+        self.function_ = Function(
+            gram.kernel, gram.X, self.dual_coef_, self.intercept_, prepared=gram.inputs, threads=self.threads
+        )
+        self.n_iter_ = max(1, result.certificate.iterations)
+        self._warn_unless_converged(result.certificate, RIDGE_ADVICE)
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
+        targets = np.zeros((checks.number_of(X), self._count_targets(y)))
+        problem, alphas, path = self._problem(X, targets, None)
+        return self._plan_of(problem, alphas, path, self._budget())
+
+    def _count_targets(self, y: Any) -> int:
+        return 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1]
+
+
+class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
+    r"""minimise over f in H and b:  sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2.
+
+    The solution is f = sum_i a_i k(x_i, .) with (K + alpha W^(-1)) a = y - b. Small problems are solved by Cholesky,
+    large ones by conjugate gradients that store no n x n matrix, to the same accuracy; a certificate says what was
+    reached.
+
+    Parameters
+    ----------
+    alpha : float or array
+        Strength of the regulariser. A list is a path: exact leave-one-out chooses from it, from one decomposition.
+        An array of shape (n_alphas, n_targets) has one column for each target; shape (1, n_targets) fixes one alpha
+        each.
+    kernel : Kernel or str
+        A kernel object on inputs of any type, or one of "rbf", "linear", "poly", "laplacian", "matern", "cosine",
+        "sigmoid", "chi2", "precomputed". A length scale that is not given is the
+        typical distance of an input from the mean.
+    fit_intercept : bool
+        Whether there is a free constant b.
+    alpha_per_target : bool
+        Whether leave-one-out chooses from a path for each target by itself.
+    tune : {None, "loo"}
+        "loo" also tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out error, by
+        gradients.
+    solver : {"auto", "cholesky", "conjugate_gradient"}
+        For a single alpha; a path has decompositions of its own.
+    tol : float
+        Relative residual of the linear system at which a solution counts as found.
+    max_iter : int
+        Of conjugate gradients.
+    warm_start : bool
+        Whether conjugate gradients start from the solution of the last fit, as along a path of alphas for many rows.
+    memory : int, optional
+        Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
+    threads : int, optional
+    random_state : int or Generator
+        Seed of the preconditioner.
+    verbose : int
+        1 shows progress on long fits; so does ``set_callbacks(sklearn.callback.ProgressBar())``.
+
+    Attributes
+    ----------
+    function_ : Function
+        The fitted f + b.
+    dual_coef_ : array of shape (n,) or (n, n_targets)
+    intercept_ : float or array of shape (n_targets,)
+    alpha_ : float or array of shape (n_targets,)
+        The alpha used.
+    kernel_ : Kernel
+        The kernel used, with all length scales.
+    certificate_ : Certificate
+    loo_scores_ : array of shape (n_alphas,) or (n_alphas, n_targets)
+        With a path: minus the mean squared leave-one-out error for each alpha.
+    loo_predictions_ : array of shape (n, n_targets)
+        With a path: the prediction of each y_i by the fit without it, at the chosen alpha.
+    loo_residuals_ : array of shape (n, n_targets)
+        With a path: y_i less that prediction.
+    gcv_ : array of shape (n_alphas, n_targets)
+        With a path: generalised cross-validation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import KernelRidge
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> model = KernelRidge(alpha=np.logspace(-6, 2, 20)).fit(X, np.sin(X).ravel())
+    >>> bool(model.score(X, np.sin(X).ravel()) > 0.999)
+    True
+    >>> model.certificate_.converged
+    True
+    """
+
+    @observed
+    @atomic
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
+        """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
+        X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
+        y = check_targets(self, X, y)
+        self._single_output = y.ndim == 1
+        self._fit(X, y.reshape(len(y), -1), sample_weight)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) for each x in X."""
+        return self._values(X)

@@ -1,0 +1,69 @@
+"""Classification by kernel ridge regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from representer.estimators.base import atomic, own
+from representer.estimators.inputs import check_inputs, check_labels, to_kernel
+from representer.estimators.kernel_ridge import Ridge
+from representer.estimators.progress import observed
+from representer.problems.ridge import RidgeProblem
+
+
+class KernelRidgeClassifier(ClassifierMixin, Ridge):
+    r"""Classification by kernel ridge regression on +1 and -1, one function for each class (one for two classes).
+
+    Parameters and attributes are those of `KernelRidge`; ``loo_scores_`` is the leave-one-out accuracy for each alpha,
+    and ``classes_`` the classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from representer import KernelRidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(KernelRidgeClassifier(alpha=[0.01, 0.1, 1.0]).fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _given_targets = False
+
+    @observed
+    @atomic
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
+        """Fit to inputs X and labels y."""
+        X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
+        self.classes_, label = check_labels(self, X, y)
+        # two classes are one target, the sign of which tells the second class
+        columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
+        targets = np.where(label[:, None] == columns, 1.0, -1.0)
+        self._single_output = targets.shape[1] == 1
+        self._fit(X, targets, sample_weight)
+        return self
+
+    def _count_targets(self, y: Any) -> int:
+        classes = 2 if y is None else len(np.unique(y))
+        return 1 if classes <= 2 else classes
+
+    def _scores(self, predictions: np.ndarray, problem: RidgeProblem) -> np.ndarray:
+        """Leave-one-out accuracy, the same for all targets."""
+        truth = _label(problem.targets)
+        accuracy = [np.average(_label(p) == truth, weights=problem.weights) for p in predictions]
+        return np.repeat(np.array(accuracy)[:, None], problem.targets.shape[1], axis=1)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) for each x in X, one column for each class of several."""
+        return self._values(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest value."""
+        values = self._values(X)
+        return self.classes_[_label(values if values.ndim == 2 else values[:, None])]
+
+
+def _label(values: np.ndarray) -> np.ndarray:
+    """Index of the class: the sign for two classes, else the column with the largest value."""
+    return (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)

@@ -1,0 +1,147 @@
+"""Spectral clustering of the graph whose edges are kernel values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.base import ClusterMixin
+from sklearn.cluster import KMeans
+
+from representer.estimators.base import KernelEstimator, atomic
+from representer.estimators.inputs import check_inputs, to_kernel
+from representer.estimators.kernel_k_means import check_count
+from representer.gram.operator import Operator
+from representer.gram.stored import stored_if_small
+from representer.kernels import checks
+from representer.result import Plan, plan_of_products
+
+DENSE_LAPLACIAN_UP_TO = 1000
+"""Rows up to which all eigenvectors at once are faster than a few by iteration."""
+
+
+class SpectralClustering(ClusterMixin, KernelEstimator):
+    r"""k-means on eigenvectors of the normalised Laplacian  I - D^(-1/2) A D^(-1/2),  A_ij = k(x_i, x_j), A_ii = 0.
+
+    D is the diagonal matrix of the degrees sum_j A_ij. The eigenvectors with the smallest eigenvalues, divided by the
+    roots of the degrees, are nearly constant on groups of inputs that few edges leave. For many inputs they come from
+    products with the kernel matrix, which need not be stored.
+
+    Parameters
+    ----------
+    n_clusters : int
+    kernel : Kernel or str
+        A kernel object on inputs of any type, with values that are not negative, or a name such as "rbf" or
+        "precomputed".
+    n_components : int, optional
+        Eigenvectors to use; n_clusters when not given.
+    n_init : int
+        Starts of k-means.
+    memory : int, optional
+        Bytes; the machine's memory when not given. The kernel matrix is stored if it takes at most a quarter of them.
+    threads : int, optional
+    random_state : int or RandomState
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+    embedding_ : array of shape (n, n_components)
+    eigenvalues_ : array of shape (n_components,)
+        Of the normalised Laplacian; as many are zero as the graph has parts without edges between them.
+    kernel_ : Kernel
+        The kernel used, with all length scales.
+
+    References
+    ----------
+    von Luxburg, A tutorial on spectral clustering, Statistics and Computing 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import SpectralClustering
+    >>> from representer.kernels import RBF
+    >>> angle = np.linspace(0, 2 * np.pi, 40)
+    >>> circle = np.c_[np.cos(angle), np.sin(angle)]
+    >>> labels = SpectralClustering(2, kernel=RBF(0.3)).fit_predict(np.r_[circle, 3 * circle])
+    >>> bool(np.all(labels[:40] == labels[0]) and np.all(labels[40:] != labels[0]))
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        n_components: int | None = None,
+        n_init: int = 10,
+        memory: int | None = None,
+        threads: int | None = None,
+        random_state: Any = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.n_components = n_components
+        self.n_init = n_init
+        self.memory = memory
+        self.threads = threads
+        self.random_state = random_state
+
+    @atomic
+    def fit(self, X: Any, y: Any = None) -> SpectralClustering:
+        """Find the clusters of X; y is not used."""
+        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        n = checks.number_of(X)
+        check_count(self.n_clusters, n)
+        checks.integer(self.n_init, "n_init", most=100_000)
+        self._budget()
+        count = self.n_clusters if self.n_components is None else checks.integer(self.n_components, "n_components")
+        if count > n:
+            raise ValueError(f"n_components is {count}, but there are only {n} inputs.")
+        self.kernel_ = to_kernel(self.kernel).with_default_scales(X)
+        K = stored_if_small(self._gram(self.kernel_, X))
+        own = K.diag().astype(np.float64)
+        degrees = K @ np.ones(n) - own
+        if degrees.min() < -1e-10 * np.abs(degrees).max():
+            raise ValueError(
+                "An input has a negative sum of kernel values, which no graph has; "
+                "use a kernel without negative values, such as RBF."
+            )
+        isolated = degrees <= 1e-14 * max(np.abs(own).max(), degrees.max())
+        root = np.where(isolated, 1.0, np.sqrt(np.where(isolated, 1.0, degrees)))
+        values, vectors = self._eigenvectors(K, root, isolated, count)
+        self.eigenvalues_, self.embedding_ = 1.0 - values, vectors / root[:, None]
+        seed = int(np.random.default_rng(self.random_state).integers(2**31))
+        means = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed).fit(self.embedding_)
+        self.labels_ = means.labels_
+        return self
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Whether `fit` would store the kernel matrix, and the memory and time that it takes."""
+        gram, n = self._gram(self._kernel_for(X), X), checks.number_of(X)
+        dense = 24 * n * n if n <= DENSE_LAPLACIAN_UP_TO else 8 * n * (2 * self.n_clusters + 20)
+        return plan_of_products("eigenvectors of the Laplacian", gram, dense, 60)
+
+    def _eigenvectors(
+        self, K: Operator, root: np.ndarray, isolated: np.ndarray, count: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The largest eigenvalues of D^(-1/2) A D^(-1/2), falling, and their vectors with largest entry positive.
+
+        An isolated input is a part of the graph by itself, as if it were its own neighbour.
+        """
+        n, own = len(root), K.diag().astype(np.float64)
+        if K.stored is not None and (n <= DENSE_LAPLACIAN_UP_TO or count >= n - 1):
+            A = K.stored.astype(np.float64)
+            np.fill_diagonal(A, isolated)
+            values, vectors = eigh(A / np.multiply.outer(root, root), subset_by_index=[n - count, n - 1])
+        else:
+
+            def apply(v: np.ndarray) -> np.ndarray:
+                scaled = v.ravel() / root
+                return (K @ scaled - own * scaled) / root + isolated * v.ravel()
+
+            operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
+            values, vectors = eigsh(operator, count, which="LA", v0=root)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        return values, vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])

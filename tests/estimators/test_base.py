@@ -1,0 +1,232 @@
+"""What every estimator of the package keeps: fits are whole or not at all, and warnings point to the caller's line."""
+
+import pickle
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+import representer
+from representer import (
+    GPLVM,
+    SVC,
+    SVR,
+    ConditionalMeanEmbedding,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelFisherDiscriminant,
+    KernelKMeans,
+    KernelLogisticRegression,
+    KernelMachine,
+    KernelPCA,
+    KernelPoissonRegression,
+    KernelQuantileRegression,
+    KernelRidge,
+    KernelRidgeClassifier,
+    NadarayaWatson,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    ParzenDensity,
+    RBFNetwork,
+    _parallel,
+)
+from representer.estimators.base import KernelEstimator, atomic, own, warn_user
+from representer.kernels import RBF, Matern
+from representer.losses import Huber
+
+PACKAGE = str(Path(representer.__file__).parent)
+NAMES = sorted(name for name in representer.__all__ if hasattr(getattr(representer, name), "fit"))
+OUTSIDE = {"fit_or_restore", "fit_with_callbacks"}
+"""What wraps fits, and is not interrupted itself."""
+OPTIONS = {"GPLVM": {"max_iter": 3}}
+EVERY = pytest.mark.parametrize("name", NAMES)
+
+
+def model(name):
+    """On one thread, so that each fit makes the same calls."""
+    new = getattr(representer, name)(**OPTIONS.get(name, {}))
+    return new.set_params(threads=1) if "threads" in new.get_params() else new
+
+
+def data(seed, labels, n=24):
+    """Inputs of some groups and labels that are numbers, and counts, too."""
+    rng, y = np.random.default_rng(seed), np.resize(labels, n)
+    return rng.normal(size=(n, 2)) + y[:, None] - y.mean(), y
+
+
+def values(fitted, X):
+    """What a fitted estimator says of inputs."""
+    if isinstance(fitted, ConditionalMeanEmbedding):
+        return fitted.expect(lambda y: y[:, 0], X)
+    for method in ("predict", "transform", "score_samples"):
+        if hasattr(fitted, method):
+            return getattr(fitted, method)(X)
+    return fitted.labels_
+
+
+def quietly(work):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return work()
+
+
+def calls_of(work, interrupt=None):
+    """The number of calls of this library's functions; one of them may be interrupted as Ctrl-C does."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        if frame.f_code.co_filename.startswith(PACKAGE) and frame.f_code.co_name not in OUTSIDE:
+            count += 1
+            if count == interrupt:
+                raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        quietly(work)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@EVERY
+def test_a_fit_that_is_interrupted_leaves_the_last_one_whole(name):
+    (X, y), (other, labels) = data(0, [0, 1, 2]), data(1, [4, 7])
+    said = values(quietly(lambda: model(name).fit(X, y)), X)
+    calls = min(calls_of(lambda: model(name).fit(other, labels)) for _ in range(3))  # others may fill caches
+    for part in (0.2, 0.5, 0.8):
+        last = quietly(lambda: model(name).fit(X, y))
+        kept = dict(vars(last))
+        with pytest.raises(KeyboardInterrupt):
+            calls_of(lambda model=last: model.fit(other, labels), int(part * calls))
+        assert vars(last).keys() == kept.keys()
+        assert all(value is kept[key] for key, value in vars(last).items())
+        np.testing.assert_array_equal(values(last, X), said)
+    first = model(name)
+    with pytest.raises(KeyboardInterrupt):
+        calls_of(lambda: first.fit(other, labels), int(0.8 * calls))
+    assert not any(key.endswith("_") for key in vars(first))
+
+
+@EVERY
+def test_a_fit_that_fails_leaves_the_last_one_whole(name):
+    X, y = data(0, [0, 1, 2])
+    last = quietly(lambda: model(name).fit(X, y))
+    kept, said = dict(vars(last)), values(last, X)
+    with pytest.raises(ValueError, match="NaN"):
+        last.fit(np.full((24, 3), np.nan), y + 5)
+    assert vars(last) == kept
+    np.testing.assert_array_equal(values(last, X), said)
+
+
+@EVERY
+def test_a_fitted_estimator_can_be_pickled(name):
+    X, y = data(0, [0, 1, 2])
+    fitted = quietly(lambda: model(name).fit(X, y))
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(values(again, X), values(fitted, X))
+
+
+TINY, ROUGH = {"tol": 1e-14, "max_iter": 1}, Matern(0.3, nu=0.5)
+WARNING = [
+    KernelRidge(1e-6, kernel=ROUGH, solver="conjugate_gradient", **TINY),
+    KernelRidgeClassifier(1e-6, kernel=ROUGH, solver="conjugate_gradient", **TINY),
+    KernelFisherDiscriminant(0.1, kernel=ROUGH, solver="conjugate_gradient", **TINY),
+    KernelPCA(10, kernel=ROUGH, solver="davidson", **TINY),
+    KernelPCA(5, kernel="linear"),
+    KernelLogisticRegression(**TINY),
+    KernelMachine(loss=Huber(0.1), **TINY),
+    KernelPoissonRegression(**TINY),
+    KernelQuantileRegression(**TINY),
+    SVC(C=1e6, **TINY),
+    NuSVC(0.1, **TINY),
+    SVR(C=1e6, **TINY),
+    NuSVR(C=1e6, **TINY),
+    OneClassSVM(**TINY),
+    KernelKMeans(3, max_iter=1, n_init=1),
+    GaussianProcessRegressor(kernel=RBF(30.0), solver="conjugate_gradient", noise=1e-12, optimizer=None),
+    GaussianProcessClassifier(max_iter=1),
+    GPLVM(max_iter=1),
+    RBFNetwork(degree=20, alpha=0.1),
+    ParzenDensity(bandwidth="loo"),
+    NadarayaWatson(0.1, window="epanechnikov"),
+    ConditionalMeanEmbedding(ROUGH, alpha=1e-6, solver="conjugate_gradient", tol=1e-16),
+]
+
+
+@pytest.mark.parametrize("estimator", WARNING, ids=lambda model: type(model).__name__)
+def test_warnings_point_to_the_line_of_the_caller(estimator):
+    """Of a fit or of the use of what it found."""
+    X, y = data(0, [0, 1, 2], 120)
+    if isinstance(estimator, ParzenDensity):
+        X = np.repeat(X[:3], 40, axis=0)  # the best bandwidth is the smallest
+    with pytest.warns((ConvergenceWarning, UserWarning)) as found:
+        values(clone(estimator).fit(X, y), X[:5] + 50.0)
+    assert {warning.filename for warning in found} == {__file__}
+
+
+def test_warnings_of_a_search_point_to_the_line_of_the_search():
+    """Frames of scikit-learn are inside, too."""
+    X, y = data(0, [0, 1, 2], 120)
+    search = GridSearchCV(WARNING[0], {"alpha": [1e-6]}, cv=2)
+    with pytest.warns(ConvergenceWarning) as found:
+        search.fit(X, y)
+    assert {warning.filename for warning in found} == {__file__}
+
+
+# ---- the parts ----
+
+
+def test_warn_user_is_the_line_of_its_caller():
+    with pytest.warns(UserWarning, match="look here") as found:
+        warn_user("look here", UserWarning)
+    assert found[0].filename == __file__
+    assert "warn_user(" in Path(__file__).read_text().splitlines()[found[0].lineno - 1]
+
+
+def test_own_copies_arrays_in_memory_alone():
+    X, words = np.ones(3), ["a"]
+    assert not np.shares_memory(own(X), X)
+    np.testing.assert_array_equal(own(X), X)
+    assert own(words) is words
+
+
+def test_atomic_keeps_what_a_fit_returns():
+    class Counter:
+        def __init__(self):
+            self.total = 0
+
+        @atomic
+        def fit(self, step):
+            self.total += step
+            if step < 0:
+                raise ValueError("step")
+            return self
+
+    counter = Counter()
+    assert counter.fit(2).total == 2
+    with pytest.raises(ValueError, match="step"):
+        counter.fit(-5)
+    assert counter.total == 2
+
+
+def test_budget():
+    class Plain(KernelEstimator):
+        kernel = "rbf"
+
+        def __init__(self, memory=None, tol=1e-3):
+            self.memory, self.tol = memory, tol
+
+    budget = Plain(memory=10**6)._budget()
+    assert (budget.memory, budget.tol, budget.max_iter, budget.threads) == (10**6, 1e-3, 1000, None)
+    assert Plain()._budget().memory == _parallel.machine_memory()
+    for options in ({"memory": 0}, {"tol": 0.0}, {"tol": np.nan}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            Plain(**options)._budget()
