@@ -12,20 +12,25 @@ help:  ## list these targets
 
 setup: $(READY)  ## create .venv with the library and the tools
 
+# uv unpacks the pinned versions several times faster than pip.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) install -c constraints.txt -e '.[dev]'
+	$(BIN)/python $(PIP) install -c constraints.txt uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'
 	touch $@
 
 demo: setup  ## run the demonstration
 	$(BIN)/python examples/demo.py
 
-# Coverage cannot see into compiled loops, so their tests run a second time as plain Python.
+# A file's tests stay in one process, so that few loops are compiled twice. Coverage slows the compiler down and cannot
+# see into compiled loops, so their tests run first without it, and once more as plain Python.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+COVERAGE := --cov --cov-append --cov-report= --cov-fail-under=0
 test: setup  ## run all tests and report the coverage
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest --hypothesis-profile=quick tests/_loops
-	$(BIN)/coverage combine --quiet
+	rm -f .coverage
+	$(PYTEST) tests/_loops
+	$(PYTEST) $(COVERAGE) --ignore=tests/_loops
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(COVERAGE) --hypothesis-profile=quick tests/_loops
 	$(BIN)/coverage report
 
 lint: setup  ## check style and format
