@@ -36,7 +36,7 @@ from common import (
 
 from representer import GaussianProcessRegressor
 from representer.kernels import RBF
-from representer.solvers.likelihood import Value, log_marginal_likelihood
+from representer.processes.likelihood import Value, log_marginal_likelihood
 
 NOISE = 0.1
 

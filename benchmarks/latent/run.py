@@ -23,10 +23,10 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import Table, data_file, print_versions
 
-from representer import GPLVM, _tiles
+from representer import GPLVM, _parallel
 from representer.kernels import RBF
-from representer.solvers.likelihood import log_marginal_likelihood
-from representer.solvers.variational import Landmarks
+from representer.processes.likelihood import log_marginal_likelihood
+from representer.processes.variational import Landmarks
 
 
 def oil() -> tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -80,7 +80,7 @@ def growth(table: Table) -> None:
         if n <= 2000:
             runs["exact"] = lambda A=A, Y=Y: log_marginal_likelihood(kernel, A, Y, np.full(len(Y), 0.1), by_inputs=True)
         for how, run in runs.items():
-            with _tiles.one_blas_thread():
+            with _parallel.one_blas_thread():
                 run()
                 times = []
                 for _ in range(5):

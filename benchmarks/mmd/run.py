@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import Table, median_seconds, print_versions
 
 from representer import HSIC, MMD
-from representer._tiles import default_threads
+from representer._parallel import default_threads
 from representer.kernels import RBF
 
 N, D, B, TIMED = 5000, 10, 500, 20

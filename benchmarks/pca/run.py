@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import Table, data_file, in_new_process, print_versions
 
 from representer import KernelPCA
-from representer._tiles import default_threads
+from representer._parallel import default_threads
 from representer.kernels import RBF
 
 MEMORY = """
