@@ -1,5 +1,9 @@
 """One side of a matrix: laid out at once, in chunks, on demand, or a subset; once for each precision."""
 
+import gc
+import pickle
+from weakref import ref
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -178,3 +182,20 @@ def test_indices(index, expected):
 def test_functions_of_lists_are_prepared_once():
     K = Gram(Callable(lambda X, Y: np.array([[float(len(x) * len(y)) for y in Y] for x in X])), ["a", "bb"])
     assert K.astype(np.float32).dense().tolist() == [[1.0, 2.0], [2.0, 4.0]]
+
+
+def test_precisions_keep_no_inputs_in_memory(rng):
+    """No cycle between a matrix and those in other precisions: their memory is free with the last reference."""
+    gc.disable()
+    try:
+        K = Gram(RBF(), dense(rng, 20))
+        single = K.astype(np.float32)
+        assert single.astype(np.float64).row_inputs is K.row_inputs
+        kept = [ref(K.row_inputs), ref(single.row_inputs)]
+        del K, single
+        assert [inputs() for inputs in kept] == [None, None]
+    finally:
+        gc.enable()
+    only = Gram(RBF(), dense(rng, 20)).astype(np.float32)  # the matrix that it was made of is gone
+    assert only.astype(np.float64).dtype == np.float64
+    assert pickle.loads(pickle.dumps(only)).dense() == pytest.approx(only.dense())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from scipy import sparse
@@ -89,7 +90,9 @@ class Given(Inputs):
         self, kernel: Any, X: Any, like: Any = None, *, memory: int, on_demand: bool = False, dtype: Any = None
     ):
         self.kernel, self.X, self._memory, self._dtype = kernel, X, memory, dtype
-        self._precisions: dict[Any, Inputs] = {}
+        self._precisions: dict[Any, Inputs | None] = {}
+        self._origin: Any = None
+        """Where these inputs are those of another precision, a weak reference to them: a cycle would keep both."""
         self.on_demand, n = on_demand and kernel.rowwise and isinstance(X, np.ndarray), checks.number_of(X)
         self.chunks = _parallel.split(n, n if self.on_demand else self._chunk_size(n))
         self._whole: Any = None
@@ -136,15 +139,22 @@ class Given(Inputs):
     def astype(self, dtype: Any, like: Any = None) -> Inputs:
         if self.dtype == dtype or not _is_numeric(self.X) or not _fits(self.X, dtype):
             return self
+        origin = None if self._origin is None else self._origin()
+        if origin is not None and origin.dtype == dtype:
+            return origin
         if dtype not in self._precisions:
             options: dict[str, Any] = {"memory": self._memory, "on_demand": self.on_demand, "dtype": dtype}
             try:
-                other = Given(self.kernel, self.X, like, **options)
-                other._precisions[self.dtype.type] = self
-                self._precisions[dtype] = other
+                found = Given(self.kernel, self.X, like, **options)
+                found._origin = ref(self)
+                self._precisions[dtype] = found
             except ValueError:  # squared distances are out of the range of float32
-                self._precisions[dtype] = self
-        return self._precisions[dtype]
+                self._precisions[dtype] = None
+        other = self._precisions[dtype]
+        return self if other is None else other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_origin": None}
 
 
 class Subset(Inputs):
