@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 PIP := -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format lock bench clean
+.PHONY: help setup demo test coverage lint types format lock bench clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -22,13 +22,15 @@ $(READY): pyproject.toml constraints.txt
 demo: setup  ## run the demonstration
 	$(BIN)/python examples/demo.py
 
-# A file's tests stay in one process, so that few loops are compiled twice. Coverage slows the compiler down and cannot
-# see into compiled loops, so their tests run first without it, and once more as plain Python.
-PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+# A file's tests stay in one process, and those of loops come first, so that few of them are compiled twice.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+test: setup  ## run all tests
+	$(PYTEST)
+
+# Coverage slows tests down, and cannot see into compiled loops, so their tests run as plain Python.
 COVERAGE := --cov --cov-append --cov-report= --cov-fail-under=0
-test: setup  ## run all tests and report the coverage
+coverage: setup  ## run all tests and report which lines they reach
 	rm -f .coverage
-	$(PYTEST) tests/_loops
 	$(PYTEST) $(COVERAGE) --ignore=tests/_loops
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(COVERAGE) --hypothesis-profile=quick tests/_loops
 	$(BIN)/coverage report
