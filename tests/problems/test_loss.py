@@ -3,6 +3,7 @@ import pytest
 from machine_cases import CAUCHY, LOSSES, brute_force, dense, only_gradient, problem
 from ridge_cases import ridge
 
+from representer.gram.stored import Packed
 from representer.gram.tiled import Gram
 from representer.kernels import RBF
 from representer.losses import Absolute, Hinge, Logistic, Multinomial, Pinball, Poisson, Squared
@@ -154,3 +155,31 @@ def test_local_minimum_is_the_solution_of_the_same_slope():
         q = LossProblem(p.gram, p.y, p.loss, R, p.weights)
         found = q.judge(coef[:, None], np.array([b])).residuals[0]
         assert (found < 1e-12) == (residual == 0.0)
+
+
+class Off(Packed):
+    """A matrix whose products are too large."""
+
+    factor = 1.0
+
+    def __matmul__(self, V):
+        return self.factor * super().__matmul__(V)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Absolute(), Pinball([0.2, 0.7])], ids=repr)
+@pytest.mark.parametrize("R", [SquaredNorm(0.3), Power(0.2, 3.0)], ids=repr)
+@pytest.mark.parametrize("factor", [1.0, 1.0 + 1e-4, 0.9])
+def test_the_error_of_rough_products_widens_the_gap(loss, R, factor, rng):
+    """However wrong they are, primal and dual value are within the gap, and the bound holds for every function."""
+    p = problem(loss, n=40, regularizer=R, weighted=True)
+    rough = Off(p.gram.astype(np.float32))
+    rough.factor = factor
+    for size in (1e-3, 0.3):
+        point = random_point(p, rng, size)
+        exact, found = p.judge(point.coef, point.intercept), p.judge(point.coef, point.intercept, rough=rough)
+        off = abs(found.primal - exact.primal)
+        assert off <= found.primal - found.dual
+        assert found.dual <= exact.primal
+        assert found.error_bound[0] >= exact.error_bound[0] * (1.0 - 1e-9)
+        if factor == 1.0:
+            assert found.residuals[0] <= exact.residuals[0] + 1e-4

@@ -78,3 +78,19 @@ def test_refreshed_products_are_exact():
     assert solutions.matrix.exact
     np.testing.assert_allclose(fresh.point.applied, dense(p) @ found.point.coef, atol=1e-11)
     assert np.abs(found.point.applied - fresh.point.applied).max() > 1e-9
+
+
+@pytest.mark.parametrize(("tol", "word"), [(1e-3, "gap with their measured error"), (1e-9, "float64 gap")])
+def test_many_inputs_are_judged_by_float32_values_in_memory(tol, word, monkeypatch):
+    """Where their error leaves the gap small enough; what is claimed holds for values in float64."""
+    monkeypatch.setattr(squared_norm, "ROUGH_GAP_FROM", 100)
+    monkeypatch.setattr("representer.solvers.workspace.stored_bytes", lambda n, memory: 2 * n * n)
+    p = problem(Logistic(), n=120, weighted=True)
+    solutions = Solutions(p, budget(tol=tol))
+    found = solutions.find(p, 0.5 * tol)
+    judgement = solutions.judge(found)
+    assert solutions.work(squared_norm.cost(p, budget())).precision == f"float32 products, {word}"
+    exact = p.judge(found.point.coef, found.point.intercept)
+    assert abs(judgement.primal - exact.primal) <= judgement.primal - judgement.dual
+    assert judgement.dual <= exact.primal
+    assert judgement.residuals[0] <= max(tol, 1e-6)

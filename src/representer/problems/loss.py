@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from representer.gram.operator import Operator
 from representer.gram.tiled import Gram
 from representer.losses.base import Loss
 from representer.problems.intercepts import best_intercept
@@ -16,6 +18,8 @@ from representer.regularizers import Norm, Regularizer, SquaredNorm
 
 ROUNDINGS = 2.0 * float(np.finfo(np.float64).eps)
 """Relative rounding of a sum of products, whose own roundings are independent."""
+MEASURED_ROWS = 128
+"""About how many rows the error of rough products is measured on."""
 BALANCED = 1e-6
 """Share of sum_i w_i |v_i| up to which sum_i w_i v_i is zero but for rounding."""
 FLOOR = 1e-12
@@ -156,13 +160,14 @@ class LossProblem:
     def _size_at_zero(self) -> float:
         return self._size(self.zero())
 
-    def norm_bound(self, coef: np.ndarray, applied: np.ndarray) -> float:
-        """At least ||f||, with the rounding of <coef, K coef>.
+    def norm_bound(self, coef: np.ndarray, applied: np.ndarray, error: Any = 0.0) -> float:
+        """At least ||f||, with the rounding of <coef, K coef>, and an error of the product as in `Point`.
 
         Roundings are taken as independent: a sum of products with terms a_ij is off by eps times the root of the sum
         of a_ij^2.
         """
         rounding = ROUNDINGS * float(np.sum(np.abs(self.diagonal)[:, None] * coef**2))
+        rounding += float(np.sum(np.sqrt(np.abs(self.diagonal))[:, None] * np.abs(coef) * error))
         return float(np.sqrt(max(float(np.vdot(coef, applied)), 0.0) + rounding))
 
     def rounding(self, point: Point) -> float:
@@ -173,15 +178,21 @@ class LossProblem:
         roots, F = np.sqrt(np.abs(self.diagonal))[:, None], point.values
         error = ROUNDINGS * roots * np.linalg.norm(roots * point.coef, axis=0)
         error += np.where(point.applied != 0.0, 0.25 * ROUNDINGS * np.abs(F), 0.0)  # of the sum f + b
+        by_values = float(np.linalg.norm(self._loss_changes(F, error)))
+        if np.any(point.error):  # which may have one sign throughout
+            by_values += float(np.sum(self._loss_changes(F, roots * point.error)))
+        R, largest = self.regularizer.value, self.regularizer.largest
+        norms = np.sqrt(point.squared_norm), self.norm_bound(point.coef, point.applied, point.error)
+        by_norm = R(min(norms[1], largest)) - R(min(norms[0], largest))
+        return ROUNDINGS * self._size(point) + by_values + by_norm
+
+    def _loss_changes(self, F: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """By how much each weighted loss may change where values F are off."""
         error = np.where(self.loss.gradient(self.y, F) < 0.0, -error, error)  # several outputs add up to one loss
         here = self.loss.value(self.y, F)
         with np.errstate(over="ignore", invalid="ignore"):
             up, down = (np.abs(self.loss.value(self.y, F + side * error) - here) for side in (1.0, -1.0))
-        by_values = float(np.linalg.norm(self.weights * np.fmax(up, down)))
-        R, largest = self.regularizer.value, self.regularizer.largest
-        norms = np.sqrt(point.squared_norm), self.norm_bound(point.coef, point.applied)
-        by_norm = R(min(norms[1], largest)) - R(min(norms[0], largest))
-        return ROUNDINGS * self._size(point) + by_values + by_norm
+        return self.weights * np.fmax(up, down)
 
     @cached_property
     def least(self) -> float:
@@ -197,14 +208,19 @@ class LossProblem:
         return self.objective(point) + self.rounding(point)
 
     def lower_bound(
-        self, v: np.ndarray, product: np.ndarray, point: Point, slopes_at: np.ndarray | None = None
+        self,
+        v: np.ndarray,
+        product: np.ndarray,
+        point: Point,
+        slopes_at: np.ndarray | None = None,
+        error: Any = 0.0,
     ) -> float:
-        """D(v) less its rounding, with v shrunk to where R* is finite; ``product`` is -K w v in float64.
+        """D(v) less its rounding, with v shrunk to where R* is finite; ``product`` is -K w v, with its error.
 
         A loss without a conjugate has one only for slopes, those at the values ``slopes_at``. The point is any one
         nearby.
         """
-        s = self.norm_bound(-self.weights * v, product)
+        s = self.norm_bound(-self.weights * v, product, error)
         shrink = self.regularizer.within(s)
         if self.loss.complete:
             conjugates = self.conjugates(shrink * v)
@@ -221,8 +237,11 @@ class LossProblem:
         intercept: np.ndarray,
         dual: np.ndarray | None = None,
         slopes_at: np.ndarray | None = None,
+        rough: Operator | None = None,
     ) -> Judgement:
         """The duality gap relative to the objective, with all products with K computed anew in float64.
+
+        Or with a ``rough`` matrix in their place, whose error is measured on some rows and widens the gap.
 
         The lower bound is the best one of some dual points, each made feasible first: ``dual``, if a solver gives it,
         and the one that belongs to the coefficients with the squared norm. A loss without a conjugate has the slopes at
@@ -232,13 +251,14 @@ class LossProblem:
         K, outputs = self.gram.astype(np.float64), coef.shape[1]
         duals = self._duals(coef, dual, slopes_at) if self.convex else []
         # a product with several columns takes hardly longer than one with a single column
-        applied = K @ np.concatenate([coef, *(-self.weights * v for v in duals)], axis=1)
-        point = Point(coef, np.asarray(intercept, np.float64), applied[:, :outputs])
+        coefs = np.concatenate([coef, *(-self.weights * v for v in duals)], axis=1)
+        applied, errors = (K @ coefs, np.zeros(coefs.shape[1])) if rough is None else self._measured(rough, coefs)
+        point = Point(coef, np.asarray(intercept, np.float64), applied[:, :outputs], errors[:outputs])
         if not self.convex:
             return self._judge_local(point, dual, slopes_at)
-        products = np.split(applied[:, outputs:], max(len(duals), 1), axis=1)[: len(duals)]
-        pairs = zip(duals, products, strict=True)
-        lower = max((self.lower_bound(v, Kv, point, slopes_at) for v, Kv in pairs), default=-np.inf)
+        products, off = (np.split(part[..., outputs:], max(len(duals), 1), axis=-1) for part in (applied, errors))
+        tried = zip(duals, products[: len(duals)], off[: len(duals)], strict=True)
+        lower = max((self.lower_bound(v, Kv, point, slopes_at, e) for v, Kv, e in tried), default=-np.inf)
         if lower == -np.inf or (dual is None and slopes_at is None):
             v = self.loss.gradient(self.y, point.values)
             v = self.feasible(v) if self.loss.complete else v
@@ -248,6 +268,14 @@ class LossProblem:
         gap, strength = primal - lower, self.regularizer.fixed_strength
         bound = np.sqrt(2.0 * gap / strength) if strength else np.inf
         return Judgement(np.array([gap / self.scale(point)]), "relative gap", np.array([bound]), primal, lower)
+
+    def _measured(self, rough: Operator, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Products with a rough matrix, and four times the root mean square of their errors on some rows."""
+        applied, roots = rough @ coefs, np.sqrt(np.abs(self.diagonal))[:, None]
+        some = np.flatnonzero(roots.ravel() > 0.0)[:: 1 + self.n // MEASURED_ROWS]
+        exact = self.gram.astype(np.float64).take(some, slice(None)) @ coefs
+        errors = (applied[some] - exact) / roots[some]
+        return applied, 4.0 * np.sqrt((errors**2).sum(axis=0) / max(len(some), 1))
 
     def _duals(self, coef: np.ndarray, dual: np.ndarray | None, slopes_at: np.ndarray | None) -> list[np.ndarray]:
         """Feasible dual points that are known before any product."""

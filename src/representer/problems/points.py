@@ -16,6 +16,8 @@ class Point:
     coef: np.ndarray
     intercept: np.ndarray
     applied: np.ndarray
+    error: Any = 0.0
+    """How far the product may be off, for each output, in units of sqrt(k(x_i, x_i)) and beyond its own rounding."""
 
     @property
     def values(self) -> np.ndarray:

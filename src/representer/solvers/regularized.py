@@ -67,7 +67,7 @@ def _at_fixed(problem: LossProblem, strength: float, budget: Budget, plan: Plan)
     best: tuple[Point, Judgement] | None = None
     for _ in range(ATTEMPTS):
         found = solutions.find(problem, tol, start)
-        judgement = problem.judge(found.point.coef, found.point.intercept, found.dual.v)
+        judgement = solutions.judge(found)
         if best is None or judgement.residuals[0] < best[1].residuals[0]:
             best = found.point, judgement
         stuck = start is not None and found.steps == found.smo_steps == 0

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from representer.problems.judgement import Judgement
 from representer.problems.loss import LossProblem
 from representer.problems.points import Solution
 from representer.result import Budget, Plan, Work
 from representer.solvers import box_losses, lbfgs, newton
 from representer.solvers.workspace import Workspace
+
+ROUGH_GAP_FROM = 20_000
+"""Inputs from which a float64 product would take as long as all steps: then float32 values judge, with their error."""
 
 
 def cost(problem: LossProblem, budget: Budget) -> Plan:
@@ -50,6 +55,7 @@ class Solutions:
         self.smo_limit = self.limit * problem.n
         self.steps = self.smo_steps = 0
         self.precision = ""
+        self.rough_gap = False
         self._matrix: Workspace | None = None
 
     @property
@@ -101,6 +107,20 @@ class Solutions:
         applied = self.problem.gram.astype(np.float64) @ found.point.coef
         return replace(found, point=replace(found.point, applied=applied))
 
+    def judge(self, found: Solution) -> Judgement:
+        """Of a solution, in float64, or for many inputs by float32 values in memory, if their error is small enough."""
+        coef, b, v, problem, K = found.point.coef, found.point.intercept, found.dual.v, self.problem, self._matrix
+        self.rough_gap = K is not None and not K.exact and K.held > 0 and problem.n >= ROUGH_GAP_FROM and problem.convex
+        if self.rough_gap:
+            judgement = problem.judge(coef, b, v, rough=K.K)  # type: ignore[union-attr]
+            if judgement.residuals[0] <= self.budget.tol:
+                return judgement
+            self.rough_gap = False
+        if K is not None and K.exact and K.K.stored is not None:  # values in float64, which need not be computed again
+            stored: Any = K.K
+            problem = replace(problem, gram=stored)
+        return problem.judge(coef, b, v)
+
     @property
     def n_iter(self) -> int:
         """Iterations as the budget counts them."""
@@ -111,7 +131,8 @@ class Solutions:
         name, bytes_, precision = plan.solver, plan.bytes, self.precision
         if self._matrix is not None:
             precision = self._matrix.precision
-            precision += "" if precision == "float64" else ", float64 gap"
+            gap = "gap with their measured error" if self.rough_gap else "float64 gap"
+            precision += "" if precision == "float64" else f", {gap}"
         if self.smo_steps and self.steps:
             name = f"{name}, then {newton.smoothed}"
             bytes_ = max(bytes_, newton.cost(self.problem, self.budget).bytes)
