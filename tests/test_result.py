@@ -29,6 +29,11 @@ def test_gap_is_primal_less_dual():
     assert certificate(Judgement(np.array([0.1]), "gradient", primal=3.0)).gap is None
 
 
+def test_a_negative_gap_would_be_seen():
+    """A dual value above the primal one is a fault of the solver, which no clipping may hide."""
+    assert certificate(Judgement(np.zeros(1), "relative gap", primal=1.0, dual=3.0)).gap == -2.0
+
+
 def test_parts_are_put_together():
     """Objectives add up, bounds stand side by side, and one part that has not converged is enough."""
     parts = [Judgement(np.array([r]), "KKT violation", np.array([r]), 3.0, 2.0) for r in (1e-8, 1e-3)]

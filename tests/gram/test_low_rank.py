@@ -17,6 +17,7 @@ def test_is_f_transposed_f(rng, dtype):
 def test_parts_keep_what_is_left_over(rng):
     F, left = rng.normal(size=(2, 5)), np.arange(5.0)
     K = LowRank(F, np.array([3, 1]), left)
+    check_operator(K, F.T @ F)  # what is left over is not part of the matrix
     part = K.take([4, 0])
     assert part.remainder.tolist() == [4.0, 0.0]
     assert len(part.pivots) == 0  # they may not be among the rows
