@@ -1,4 +1,6 @@
 import signal
+import traceback
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -11,9 +13,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import representer
 from representer import SVC, SVR, NuSVC, OneClassSVM
+from representer.estimators.svc import _Classifier
 from representer.kernels import RBF, Callable, Linear, Normalized, Precomputed, Spectrum, Subset
-from representer.solvers.smo import small
+from representer.solvers.smo import small, state
 
 GAMMA = 0.05
 KERNEL = RBF(length_scale=float(np.sqrt(1.0 / (2.0 * GAMMA))))
@@ -353,3 +357,30 @@ def test_support_vectors_are_rows_of_the_inputs():
     for inputs in (X, np.asfortranarray(X), X.astype(np.float32), X.tolist()):
         model = SVC().fit(inputs, y)
         assert np.array_equal(model.support_vectors_, np.asarray(inputs)[model.support_])
+
+
+@pytest.mark.usefixtures("shared")
+def test_ten_frames_from_fit_to_the_compiled_loop(rng, monkeypatch):
+    """With ten classes: those of the thread that solves a pair, and those that wait for it."""
+    X, y = rng.normal(size=(100, 3)), np.arange(100) % 10
+    package, walks, steps, solve = str(Path(representer.__file__).parent), [], state.smo_steps, _Classifier._solve_pairs
+
+    def names():
+        frames = (frame for frame, _ in traceback.walk_stack(None))
+        return [frame.f_code.co_name for frame in frames if frame.f_code.co_filename.startswith(package)][::-1]
+
+    def recorded(*arguments):
+        walks.append(names())
+        return steps(*arguments)
+
+    def outside(self, *arguments):
+        above.extend(names())
+        return solve(self, *arguments)
+
+    above = []
+    monkeypatch.setattr(state, "smo_steps", recorded)
+    monkeypatch.setattr(_Classifier, "_solve_pairs", outside)
+    SVC(threads=2).fit(X, y)
+    whole = [walk if "fit" in walk else [*above, "_solve_pairs", *walk] for walk in walks]
+    assert whole
+    assert max(map(len, whole)) <= 10, max(whole, key=len)
