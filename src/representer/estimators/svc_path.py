@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import Any
@@ -221,7 +221,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
             fold, (a, b) = task
             rows = np.flatnonzero(((codes == a) | (codes == b)) & (folds != fold))
             test = np.flatnonzero(folds == fold)
-            return self._path(alone.take(rows), codes[rows] == a, len(test), lambda s: K.values[np.ix_(test, rows[s])])
+            return self._path(alone.take(rows), codes[rows] == a, K.values[np.ix_(test, rows)])
 
         threads = self.threads or _parallel.default_threads()
         with _parallel.one_blas_thread(), ThreadPoolExecutor(threads) as pool:
@@ -236,14 +236,11 @@ class SVCPath(ClassifierMixin, KernelEstimator):
             scores[:, fold] = (votes.argmax(axis=2) == codes[folds == fold]).mean(axis=1)
         return scores
 
-    def _path(self, K: Stored, first: np.ndarray, n_test: int, rows: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Values at held-out points for each C, from warm starts: shape (n_C, n_test).
-
-        ``rows`` gives kernel values between these points and some that are fitted.
-        """
+    def _path(self, K: Stored, first: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Values at held-out points for each C, from warm starts: shape (n_C, n_test); ``rows`` are those of K."""
         if not first.any() or first.all():  # one class is missing in these folds: the other one wins
-            return np.full((len(self.C_), n_test), 1.0 if first.any() else -1.0)
-        out, start, signs = np.empty((len(self.C_), n_test)), None, np.where(first, 1.0, -1.0)
+            return np.full((len(self.C_), len(rows)), 1.0 if first.any() else -1.0)
+        out, start, signs = np.empty((len(self.C_), len(rows))), None, np.where(first, 1.0, -1.0)
         budget = Budget(self._budget().memory, self.tol, max(10**7, 100 * len(first)))
         for s, C in enumerate(self.C_):
             problem = BoxProblem(K, signs, np.where(first, 0.0, -C), np.where(first, C, 0.0))
@@ -251,8 +248,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
             if not result.certificate.converged:
                 self._stopped.add(f"C = {C:g} with {K.gram.kernel!r}")
             start = result.coef
-            support = np.flatnonzero(start)
-            out[s] = rows(support) @ start[support].astype(K.dtype) + result.intercept[0]
+            out[s] = rows @ start.astype(K.dtype) + result.intercept[0]
         return out
 
     def decision_function(self, X: Any) -> np.ndarray:
