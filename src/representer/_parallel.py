@@ -164,7 +164,7 @@ def _visited(visit: Callable[[list[Part]], Any], part: _Run) -> Future[Any]:
 
 
 def _result(run: Future[Any]) -> Any:
-    """The result of a run, with breaks in which Python hears of an interrupt: some libraries let no lock hear of it."""
+    """The result of a run. With timeouts: signal handlers of some libraries do not end the wait for a lock."""
     while True:
         try:
             return run.result(timeout=INTERRUPT_SECONDS)
@@ -209,32 +209,32 @@ def workers(threads: int) -> Iterator[ThreadPoolExecutor]:
         _taken.release()
 
 
-class _Visitor:
-    """One who is within a context."""
+class _Entry:
+    """Stands for a context that has been entered."""
 
 
 class _OneThread:
     """Libraries that have one thread from the first `enter` to the last `leave`, of all threads of the process.
 
-    A visitor who was interrupted on the way out is forgotten, and numbers of threads that an interrupt kept from being
-    restored are restored by the next one.
+    The entry of a context that was interrupted on its way out is garbage, and numbers of threads that an interrupt kept
+    from being restored are restored by the next context.
     """
 
     def __init__(self, libraries: list[Any]):
         self._libraries, self._lock = libraries, threading.Lock()
-        self._inside: WeakSet[_Visitor] = WeakSet()
+        self._inside: WeakSet[_Entry] = WeakSet()
         self._before: list[int] | None = None
 
-    def enter(self, visitor: _Visitor) -> None:
+    def enter(self, entry: _Entry) -> None:
         with self._lock:
             if not self._inside:
                 self._before = self._before or [library.num_threads for library in self._libraries]
                 self._set([1] * len(self._libraries))
-            self._inside.add(visitor)
+            self._inside.add(entry)
 
-    def leave(self, visitor: _Visitor) -> None:
+    def leave(self, entry: _Entry) -> None:
         with self._lock:
-            self._inside.discard(visitor)
+            self._inside.discard(entry)
             if not self._inside and self._before is not None:
                 self._set(self._before)
                 self._before = None
@@ -264,14 +264,14 @@ def _blas_limits() -> tuple[_OneThread, _OneThread]:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS uses one thread, in the whole process, until the last of such contexts is left."""
-    (shared, own), visitor = _blas_limits(), _Visitor()
+    (shared, own), entry = _blas_limits(), _Entry()
     try:
-        shared.enter(visitor)
-        own.enter(visitor)
+        shared.enter(entry)
+        own.enter(entry)
         yield
     finally:
-        own.leave(visitor)
-        shared.leave(visitor)
+        own.leave(entry)
+        shared.leave(entry)
 
 
 def blas_threads_for(n: int) -> AbstractContextManager[None]:

@@ -31,13 +31,21 @@ class Plan:
     """The solver that a fit will use, why, and what it takes."""
 
     solver: str
-    reason: str
+    why: str
+    """Why this solver."""
     bytes: int
     kernel_evaluations: int
     seconds: float = 0.0
     """A rough estimate, on two cores of a laptop."""
     refusal: str = ""
     """Why the fit would be refused, and the way out; empty if it would not be."""
+    form: str = ""
+    """How the kernel matrix is held, where that depends on the memory."""
+
+    @property
+    def reason(self) -> str:
+        """Why this solver, and how it holds the kernel matrix."""
+        return f"{self.why}, {self.form}" if self.form else self.why
 
     def __str__(self) -> str:
         text = (

@@ -78,7 +78,7 @@ def test_residuals(weighted, intercept, alpha):
 @CASES
 @pytest.mark.parametrize("size", [1e-6, 10.0])
 def test_bound_holds(weighted, intercept, alpha, size):
-    """||f - f*|| <= bound for any coefficients and intercepts, also those whose sum is not zero."""
+    """||f - f*|| <= bound for any coefficients and intercepts, including coefficients whose sum is not zero."""
     p = problem(weighted, intercept, alpha, kernel=2.5 * RBF(0.7))
     K, (best, b), tightest = values(p), solution(p), 0.0
     for seed in range(6):

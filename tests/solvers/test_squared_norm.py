@@ -88,7 +88,7 @@ def test_many_inputs_are_judged_by_float32_values_in_memory(tol, word, monkeypat
     p = problem(Logistic(), n=120, weighted=True)
     solutions = Solutions(p, budget(tol=tol))
     found = solutions.find(p, 0.5 * tol)
-    judgement = solutions.judge(found)
+    judgement = solutions.judge(found.point, found.dual.v)
     assert solutions.work(squared_norm.cost(p, budget())).precision == f"float32 products, {word}"
     exact = p.judge(found.point.coef, found.point.intercept)
     assert abs(judgement.primal - exact.primal) <= judgement.primal - judgement.dual

@@ -176,14 +176,19 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if radial is None or radial.log is None:
             sums[sums[:, 0] <= UNDERFLOW[A.dtype.name] * most] = 0.0
             return sums
-        tiny = np.flatnonzero(sums[:, 0] <= np.sqrt(UNDERFLOW[A.dtype.name]) * most)
-        for rows in _parallel.split(len(tiny), max(1, 2**20 // len(B))):
-            part = A[tiny[rows]]
-            apart = np.empty((len(part), len(B)), A.dtype)
-            radial.fill(part, B, apart)
-            logs = np.where(columns[:, 0] > 0, radial.log(apart.astype(np.float64)), -np.inf)
-            largest = np.maximum(logs.max(axis=1, keepdims=True), -np.finfo(np.float64).max)
-            sums[tiny[rows]] = np.exp(logs - largest) @ columns
+        tiny, log = np.flatnonzero(sums[:, 0] <= np.sqrt(UNDERFLOW[A.dtype.name]) * most), radial.log
+
+        def visit(run: Any) -> None:
+            for rows, _, apart in run:
+                logs = np.where(columns[:, 0] > 0, log(apart.astype(np.float64)), -np.inf)
+                largest = np.maximum(logs.max(axis=1, keepdims=True), -np.finfo(np.float64).max)
+                sums[tiny[rows]] = np.exp(logs - largest) @ columns
+
+        if len(tiny):
+            gram = Gram.of(kernel, A[tiny], B, threads=self.threads)
+            tiles = [(rows, slice(0, len(B))) for rows in _parallel.split(len(tiny), max(1, 2**18 // len(B)))]
+            for _ in gram.map_tiles(visit, tiles=tiles, fill=radial.fill):
+                pass
         return sums
 
     def predict(self, X: Any) -> np.ndarray:

@@ -37,7 +37,7 @@ def pivoted_cholesky(
     rank : int
         The largest rank.
     stop : float
-        Stop when the trace of the remainder is at most this; it is looked up between blocks of 128 pivots or more.
+        Stop when the trace of the remainder is at most this; it is checked between blocks of 128 pivots or more.
     weights : array of shape (n,), optional
         Factor D K D instead, D the diagonal matrix of these.
     random_state : int or numpy Generator

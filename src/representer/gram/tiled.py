@@ -38,6 +38,8 @@ class Gram(Operator):
         Bytes that `dense` and `rows` may return, and that bound the chunks in which inputs are prepared; products need
         some megabytes beyond it, and a copy of a chunk that has many columns of zeros. The machine's memory when not
         given.
+    on_demand : bool
+        Whether rows of an array are prepared when they are used: less memory where each is used once.
 
     Examples
     --------

@@ -111,8 +111,8 @@ class BoxProblem:
         return Judgement(np.array([violation]), "KKT violation", bound, primal, primal - gap)
 
     def violation(self, c: np.ndarray, g: np.ndarray) -> float:
-        """By how much the greatest rate of lowering a coefficient exceeds the least one of raising, in any group."""
-        rise, fall, free = np.empty_like(g), np.empty_like(g), np.empty(len(g), bool)
+        """By how much the greatest left derivative of the objective exceeds the least right one, in any group."""
+        g_up, g_down, free = np.empty_like(g), np.empty_like(g), np.empty(len(g), bool)
         ends = np.empty(self.n_groups), np.empty(self.n_groups)
         box = self.lower, self.upper, self.epsilon, self.group_of
-        return float(box_dual.kkt_violation(g, c, *box, rise, fall, free, *ends))
+        return float(box_dual.kkt_violation(g, c, *box, g_up, g_down, free, *ends))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from representer.gram.operator import Operator
-from representer.gram.tiled import Gram
 from representer.losses.base import Loss
 from representer.problems.intercepts import best_intercept
 from representer.problems.judgement import Judgement
@@ -40,7 +39,7 @@ class LossProblem:
 
     Parameters
     ----------
-    gram : Gram
+    gram : Gram, or another matrix with its face
     y : array of shape (n, 1)
     loss : Loss
     regularizer : Regularizer
@@ -49,7 +48,7 @@ class LossProblem:
         Whether there is a b, or it is 0.
     """
 
-    gram: Gram
+    gram: Any
     y: np.ndarray
     loss: Loss
     regularizer: Regularizer

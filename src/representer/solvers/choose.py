@@ -32,8 +32,7 @@ def cheapest(
         solver, plan = plans[0]
         if plan.refusal and plan.bytes <= budget.memory:  # not for its size: it cannot solve this problem
             raise ValueError(plan.refusal)
-        _, comma, form = plan.reason.partition(", ")  # what follows says how, and stays true
-        return solver, replace(plan, reason=f"it was asked for{comma}{form}")
+        return solver, replace(plan, why="it was asked for")
     fitting = [pair for pair in plans if not pair[1].refusal]
     return min(fitting or plans, key=lambda pair: pair[1].seconds)
 

@@ -36,9 +36,9 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
     """A preconditioner of rank x n floats, some dozens of products, and n^2 floats where they fit easily."""
     n, memory, tiny = problem.n, working_memory(budget.memory), is_tiny(problem)
     stored = stores_matrix(n, memory)
-    reason = "n is large, " + ("with a float32 matrix in memory" if stored else "without an n x n matrix")
+    form = "with a float32 matrix in memory" if stored else "without an n x n matrix"
     bytes_ = _bytes(problem, preconditioner_rank(n, memory // 4), 8 if tiny else 4, stored)
-    plan = Plan(name, reason, bytes_, (4 if stored else 40) * n * n // 2, PRODUCTS_SECONDS * n * n)
+    plan = Plan(name, "n is large", bytes_, (4 if stored else 40) * n * n // 2, PRODUCTS_SECONDS * n * n, form=form)
     if problem.alpha.min() == 0:
         refusal = "Conjugate gradients need a positive alpha; use solver='cholesky'."
         return replace(plan, seconds=np.inf, refusal=refusal)

@@ -43,11 +43,12 @@ def cost(problem: EigenProblem, budget: Budget, n_components: int | None) -> Pla
     n, memory = problem.n, working_memory(budget.memory)
     wanted = n if n_components is None else min(n_components, n)
     stored = stores_tiles(n, memory)
-    reason = "n is large, " + ("with float32 tiles in memory" if stored else "without an n x n matrix")
+    form = "with float32 tiles in memory" if stored else "without an n x n matrix"
     rank = start_rank(n, wanted, memory)
     values = (2 if stored else 6) * n * (n + 1) // 2 + n * rank
     seconds = 2e-9 * values + 4e-11 * n * rank**2
-    plan = Plan(name, reason, _bytes(problem, rank, wanted, stored), values, seconds if n > SMALL_EIGEN else np.inf)
+    bytes_, seconds = _bytes(problem, rank, wanted, stored), seconds if n > SMALL_EIGEN else np.inf
+    plan = Plan(name, "n is large", bytes_, values, seconds, form=form)
     if wanted > n // 10:
         refusal = (
             f"solver='davidson' finds at most a tenth of all components, here {n // 10}, but {wanted} are wanted; "

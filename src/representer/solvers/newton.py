@@ -51,15 +51,15 @@ def cost(problem: LossProblem, budget: Budget) -> Plan:
     """K in float64 up to an eighth of the memory, half of it in float32 up to a quarter, beyond that its products."""
     n, loss, half = problem.n, problem.loss, problem.n * (problem.n + 1) // 2
     held = stored_bytes(n, budget.memory)
-    form = {8 * n * n: "with a float64 matrix in memory", 0: "without an n x n matrix"}
+    forms = {8 * n * n: "with a float64 matrix in memory", 0: "without an n x n matrix"}
     why = "the loss has a curvature" if loss.smooth else "the loss has kinks"
-    reason = f"{why}, {form.get(held, 'with a float32 matrix in memory')}"
+    form = forms.get(held, "with a float32 matrix in memory")
     products = 1 if held else 40 if loss.smooth else 200
     seconds = 2e-9 * products * half + 1e-8 * n * n
     exact = held == 8 * n * n
     tiles = 0 if exact else bytes_of_tiles(n, budget.threads)  # beside a step
     bytes_ = held + problem.gram.nbytes + tiles + _step_bytes(problem, budget, exact)
-    return Plan(name if loss.smooth else smoothed, reason, bytes_, products * half, seconds)
+    return Plan(name if loss.smooth else smoothed, why, bytes_, products * half, seconds, form=form)
 
 
 def _cholesky_rows(memory: int) -> int:

@@ -39,9 +39,9 @@ def cost(problem: LossProblem, budget: Budget) -> Plan:
     if problem.regularizer.fixed_strength is None and box_losses.applies(problem):
         held = stored_bytes(problem.n, budget.memory)  # norms and bounds on the way take products
         bytes_ = max(plan.bytes + held, newton.cost(problem, budget).bytes)
-        plan = replace(plan, bytes=bytes_, reason=f"{plan.reason}, at each strength")
+        plan = replace(plan, bytes=bytes_, form=f"{plan.form}, at each strength".removeprefix(", "))
     if not problem.convex:
-        plan = replace(plan, reason=f"{plan.reason}; it is not convex, so this is a local minimum")
+        plan = replace(plan, why=f"{plan.why} (it is not convex, so this is a local minimum)")
     return plan.within(budget.memory, way_out)
 
 
@@ -67,7 +67,7 @@ def _at_fixed(problem: LossProblem, strength: float, budget: Budget, plan: Plan)
     best: tuple[Point, Judgement] | None = None
     for _ in range(ATTEMPTS):
         found = solutions.find(problem, tol, start)
-        judgement = solutions.judge(found)
+        judgement = solutions.judge(found.point, found.dual.v)
         if best is None or judgement.residuals[0] < best[1].residuals[0]:
             best = found.point, judgement
         stuck = start is not None and found.steps == found.smo_steps == 0
@@ -260,7 +260,7 @@ class _Search:
                 applied = self.problem.gram.astype(np.float64) @ self.best.coef
                 self.best = self._allowed(replace(self.best, applied=applied))
             point = self.best
-            self.judged = point, self.problem.judge(point.coef, point.intercept, self.v, self.slopes_at)
+            self.judged = point, self.solutions.judge(point, self.v, self.slopes_at)
         return self.judged[1]
 
     def result(self, plan: Plan) -> Result:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from representer.gram.stored import Packed, Stored
 from representer.problems.judgement import Judgement
 from representer.problems.loss import LossProblem
-from representer.problems.points import Solution
+from representer.problems.points import Point, Solution
 from representer.result import Budget, Plan, Work
 from representer.solvers import box_losses, lbfgs, newton
 from representer.solvers.workspace import Workspace
@@ -107,19 +107,18 @@ class Solutions:
         applied = self.problem.gram.astype(np.float64) @ found.point.coef
         return replace(found, point=replace(found.point, applied=applied))
 
-    def judge(self, found: Solution) -> Judgement:
-        """Of a solution, in float64, or for many inputs by float32 values in memory, if their error is small enough."""
-        coef, b, v, problem, K = found.point.coef, found.point.intercept, found.dual.v, self.problem, self._matrix
-        self.rough_gap = K is not None and not K.exact and K.held > 0 and problem.n >= ROUGH_GAP_FROM and problem.convex
+    def judge(self, point: Point, dual: np.ndarray | None, slopes_at: np.ndarray | None = None) -> Judgement:
+        """In float64, or for many inputs by float32 values in memory, if their error leaves the gap small enough."""
+        problem, known, kept = self.problem, (dual, slopes_at), None if self._matrix is None else self._matrix.kept
+        self.rough_gap = isinstance(kept, Packed) and problem.n >= ROUGH_GAP_FROM and problem.convex
         if self.rough_gap:
-            judgement = problem.judge(coef, b, v, rough=K.K)  # type: ignore[union-attr]
+            judgement = problem.judge(point.coef, point.intercept, *known, rough=kept)
             if judgement.residuals[0] <= self.budget.tol:
                 return judgement
             self.rough_gap = False
-        if K is not None and K.exact and K.K.stored is not None:  # values in float64, which need not be computed again
-            stored: Any = K.K
-            problem = replace(problem, gram=stored)
-        return problem.judge(coef, b, v)
+        if isinstance(kept, Stored):  # values in float64, which need not be computed again
+            problem = replace(problem, gram=kept)
+        return problem.judge(point.coef, point.intercept, *known)
 
     @property
     def n_iter(self) -> int:

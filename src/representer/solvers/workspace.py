@@ -55,6 +55,11 @@ class Workspace:
         return self._K
 
     @property
+    def kept(self) -> Stored | Packed | None:
+        """The matrix, if its values are in memory by now."""
+        return self._K if isinstance(self._K, Stored | Packed) else None
+
+    @property
     def precision(self) -> str:
         """Of the products so far."""
         return "float64" if self.exact or self._K is None else "float32 products"

@@ -139,7 +139,7 @@ def take_steps(
     while not state.stopped:
         most = min(AT_ONCE, last - state.steps)
         if far and one_group:
-            taken, violation, two_threads = _far_steps(K, g, c, box, aim, most, two_threads)
+            taken, violation, two_threads = _steps_out_of_cache(K, g, c, box, aim, most, two_threads)
         else:
             taken, violation = smo_steps(K, g, c, *box, aim, most)
         state.steps += taken
@@ -150,7 +150,7 @@ def take_steps(
     return violation
 
 
-def _far_steps(
+def _steps_out_of_cache(
     K: np.ndarray, g: np.ndarray, c: np.ndarray, box: Box, aim: float, most: int, two_threads: bool
 ) -> tuple[int, float, bool]:
     """Steps along conjugate directions by two threads, and by one alone after a timeout; whether there was none.
