@@ -176,6 +176,20 @@ def test_vectors_follow_what_they_are_paired_with():
     assert checks.vectors(low, "RBF") is low
 
 
+def test_loops_see_few_types_of_arrays():
+    """Small read-only arrays are copied, large ones are not, and indices of sparse rows are int32."""
+    frozen = np.ones((2, 3))
+    frozen.flags.writeable = False
+    assert checks.vectors(frozen, "RBF").flags.writeable
+    large = np.broadcast_to(frozen[0], (checks.COPIED_BYTES // 24 + 1, 3))
+    assert not checks.vectors(large, "RBF").flags.writeable
+    rows = sparse.csr_array(np.eye(3))
+    wide = sparse.csr_array((rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)), rows.shape)
+    found = checks.vectors(wide, "RBF")
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert np.array_equal(found.toarray(), np.eye(3))
+
+
 def test_large_finite_numbers_are_finite():
     checks.finite(np.full((3, 3), 1e308), "X")
     checks.finite(np.full((3000, 4), 1e308), "X")  # the sum overflows

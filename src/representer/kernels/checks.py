@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+COPIED_BYTES = 2**24
+"""Read-only arrays up to here are copied, such as those of data frames: loops would be compiled for them anew."""
+
 
 def number_of(X: Any) -> int:
     """How many inputs X holds: rows of an array, a sparse matrix or a data frame, or items of a list."""
@@ -30,7 +33,7 @@ def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
     name = kernel if isinstance(kernel, str) else type(kernel).__name__
     number_of(X)
     unmasked(X, "X")
-    X = sparse.csr_array(X) if sparse.issparse(X) else _to_array(X, name)
+    X = _to_csr(X) if sparse.issparse(X) else _to_array(X, name)
     if X.dtype.kind not in "biuf":
         raise TypeError(_not_numbers(name, "strings" if X.dtype.kind in "US" else str(X.dtype)))
     if X.dtype not in (np.float32, np.float64):
@@ -48,6 +51,14 @@ def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
     if sparse.issparse(like):
         return sparse.csr_array(X, dtype=like.dtype)
     return (X.toarray() if sparse.issparse(X) else X).astype(like.dtype, copy=False)
+
+
+def _to_csr(X: Any) -> sparse.csr_array:
+    """With indices in int32 where that is enough: loops are compiled for each type of them."""
+    X = sparse.csr_array(X)
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
 
 
 def unmasked(X: Any, name: str) -> None:
@@ -77,7 +88,7 @@ def _to_array(X: Any, name: str) -> np.ndarray:
             else "use two dimensions"
         )
         raise ValueError(f"X has {X.ndim} dimension{'s' * (X.ndim != 1)} where {name} needs rows and columns; {hint}.")
-    return X
+    return X if X.flags.writeable or X.nbytes > COPIED_BYTES else X.copy()
 
 
 def _not_numbers(name: str, what: str) -> str:

@@ -29,7 +29,7 @@ def dual_of(problem: LossProblem) -> BoxProblem:
     """The dual over c = -w v / strength, with v between the ends of the loss's domain."""
     lower, upper, epsilon = problem.loss.box(problem.y)  # type: ignore[misc]
     size = problem.weights / problem.strength
-    low, high = (np.broadcast_to(-end * size, problem.y.shape).ravel() for end in (upper, lower))
+    low, high = (np.broadcast_to(-end * size, problem.y.shape).flatten() for end in (upper, lower))
     return BoxProblem(problem.gram, problem.y.ravel(), low, high, epsilon)
 
 
