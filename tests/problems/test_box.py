@@ -35,6 +35,14 @@ def test_judgement_is_that_of_textbook_sums(problem, rng):
     assert (known.primal, known.dual) == pytest.approx((primal, dual - 0.5 * primal))
 
 
+def test_dual_value_keeps_its_digits_far_below_the_primal_one(problem):
+    problem, c = problem
+    _, dual = box_cases.values(problem, box_cases.dense(problem), c, np.zeros(2))
+    judged = problem.judge(c, np.full(2, 1e9 * problem.epsilon))
+    assert judged.primal > 1e6 * abs(dual)
+    assert judged.dual == pytest.approx(dual, rel=1e-12, abs=0.0)
+
+
 def test_error_bound_and_weak_duality(problem, rng):
     """No dual value is above any primal value, and no f is further from the best one than is said."""
     problem, c = problem

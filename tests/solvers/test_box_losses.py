@@ -26,7 +26,7 @@ def test_dual_is_that_of_the_problem(loss, rng):
     v = p.feasible(rng.normal(size=(p.n, 1)))
     c = -(p.weights * v / p.strength).ravel()
     assert dual.infeasibility(c) < 1e-14
-    primal, gap = dual.values(c, K @ c - dual.targets, np.zeros(1))
+    primal, _, gap = dual.values(c, K @ c - dual.targets, np.zeros(1))
     value = primal - gap
     expected = -p.conjugates(v) - 0.5 * p.strength * c @ K @ c
     assert p.strength * value == pytest.approx(expected, rel=1e-12)

@@ -76,16 +76,17 @@ class BoxProblem:
         off = np.abs(np.bincount(self.group_of, c, minlength=self.n_groups) - self.sums)
         return float(max(outside, off.max()) / max(np.abs(c).sum(), np.finfo(np.float64).tiny))
 
-    def values(self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray) -> tuple[float, float]:
-        """Primal value of coefficients c with g = K c - t, and the gap to their dual value, which is never negative.
+    def values(self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray) -> tuple[float, float, float]:
+        """Primal and dual value of coefficients c with g = K c - t, and the gap between them, which is never negative.
 
         It is sum_i support_i(r_i) + epsilon |c_i| - c_i r_i with r = t - f - b, in which no term is negative, and
-        sum_s b_s (total_s - the sum of c over the group), which is zero but for rounding.
+        sum_s b_s (total_s - the sum of c over the group), which is zero but for rounding: where it is negative, the
+        dual value is lower by it. It has digits that primal - dual may have lost.
         """
         b = np.asarray(intercepts)
         dual, gap = box_dual.values(c, g, self.targets, self.lower, self.upper, self.epsilon, self.group_of, b)
         off = float(b @ (self.sums - np.bincount(self.group_of, c, minlength=self.n_groups)))
-        return dual + gap + off, gap + abs(off)
+        return dual + (gap + off), dual + 2.0 * min(off, 0.0), gap + abs(off)
 
     def judge(
         self,
@@ -103,12 +104,11 @@ class BoxProblem:
         if gradient is None:
             gradient = self.gram.astype(np.float64) @ coef - self.targets
         violation = self.violation(coef, gradient)
-        primal, gap = self.values(coef, gradient, intercept)
-        gap += rounding
+        primal, dual, gap = self.values(coef, gradient, intercept)
         if self.infeasibility(coef) > FEASIBLE:
-            violation = gap = np.inf
-        bound = np.array([np.sqrt(2.0 * gap)])  # not of primal - dual, which has lost digits
-        return Judgement(np.array([violation]), "KKT violation", bound, primal, primal - gap)
+            violation = rounding = np.inf
+        bound = np.array([np.sqrt(2.0 * (gap + rounding))])
+        return Judgement(np.array([violation]), "KKT violation", bound, primal, dual - rounding)
 
     def violation(self, c: np.ndarray, g: np.ndarray) -> float:
         """By how much the greatest left derivative of the objective exceeds the least right one, in any group."""

@@ -52,7 +52,7 @@ def test_violation_is_true_and_the_objective_within_its_rounding(tol, flat, monk
     kkt, rounding = exact.checked_kkt(problem, state, KKT.of(problem, state.c, state.g), tol, flat)
     g, b = K @ state.c - problem.targets, kkt.intercepts
     assert kkt.violation == pytest.approx(box_cases.violation(problem, K, state.c), abs=1e-12)
-    primal, gap = problem.values(state.c, g, b)
+    primal, _, gap = problem.values(state.c, g, b)
     dual = primal - gap
     shown = problem.judge(state.c, b, gradient=state.g, rounding=rounding)
     assert abs(shown.primal - primal) <= rounding + 1e-12 * primal
