@@ -23,7 +23,8 @@ demo: setup  ## run the demonstration
 	$(BIN)/python examples/demo.py
 
 # A file's tests stay in one process, and those of loops come first, so that few of them are compiled twice.
-PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+# Two processes share the cores, so that BLAS has one thread in each: more of them would wait for each other.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 test: setup  ## run all tests
 	$(PYTEST)
 

@@ -25,7 +25,7 @@ LAWS = {
     "raises": "a valid problem raises no error",
     "finite": "coefficients, intercepts and claims are finite",
     "primal": "primal = objective of the returned coefficients, computed anew",
-    "dual value": "dual = dual objective of the returned coefficients, computed anew",
+    "dual value": "dual = dual objective of the returned coefficients, computed anew, less the primal's rounding",
     "dual": "dual <= objective of any point",
     "negative": "gap >= 0",
     "gap": "gap >= objective of the returned point - objective of any point",
@@ -162,7 +162,9 @@ def judge_dual(fit, certificate, verdict):
     verdict.hold("primal", off=off, allowed=here.rounding + moved + read, scale=here.scale)
     sums = [SUMS * float(np.sum(np.abs(r.b[box.group] * c))) for r, (box, (c, _)) in zip(found, boxes, strict=True)]
     allowed = dual.rounding + read + 2.0 * sum(sums)  # what sums are off by widens the gap
-    verdict.hold("dual value", off=abs(certificate.dual - dual.value), allowed=allowed, scale=dual.scale)
+    verdict.hold("dual value", off=certificate.dual - dual.value, allowed=allowed, scale=dual.scale)
+    # and so does what the product with K is off by, which moves the primal value
+    verdict.hold("dual value", off=dual.value - certificate.dual, allowed=allowed + here.rounding, scale=dual.scale)
     judge_gap(certificate, verdict, here, reference, sum(sums))
     outside, off = np.max([box.infeasibility(c) for box, (c, _) in boxes], axis=0)
     verdict.hold("box", off=outside, allowed=BOXES)

@@ -64,13 +64,20 @@ def test_intercepts(coefficients):
 def test_values_from_the_definition(coefficients):
     c, g, lower, upper, epsilon, group = coefficients
     t, b = np.random.default_rng(1).normal(size=30), np.array([0.3, -0.2, 0.1])
-    dual, gap = box_dual.values(c, g, t, lower, upper, epsilon, group, b)
+    error = np.random.default_rng(2).uniform(0.0, 0.5, 30)
+    dual, gap, rounding = box_dual.values(c, g, error, t, lower, upper, epsilon, group, b)
     r, f, kinks = -g - b[group], g + t, epsilon * np.abs(c)
     assert dual == pytest.approx(t @ c - 0.5 * c @ f - kinks.sum())
     boxes = np.linspace(lower, upper, 2001)  # support(r) = max of c r - epsilon |c| over the box, at an end or at 0
     support = np.maximum((boxes * r - epsilon * np.abs(boxes)).max(axis=0), 0.0)
     sums = np.array([c[group == s].sum() for s in range(3)])
     assert dual + gap == pytest.approx(0.5 * c @ f + support.sum() + b @ sums)
+
+    def slacks(r):
+        return np.maximum((boxes * r - epsilon * np.abs(boxes)).max(axis=0), 0.0) + kinks - c * r
+
+    changes = np.maximum(slacks(r - error), slacks(r + error)) - slacks(r) + 0.5 * np.abs(c) * error
+    assert rounding == pytest.approx(np.linalg.norm(changes))
 
 
 @pytest.mark.parametrize(

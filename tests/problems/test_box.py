@@ -31,8 +31,24 @@ def test_judgement_is_that_of_textbook_sums(problem, rng):
     np.testing.assert_allclose([judged.primal, judged.dual], [primal, dual], rtol=1e-12)
     np.testing.assert_allclose(judged.residuals, box_cases.violation(problem, K, c), rtol=1e-12)
     np.testing.assert_allclose(judged.error_bound, np.sqrt(2.0 * (primal - dual)), rtol=1e-12)
-    known = problem.judge(c, b, gradient=K @ c - problem.targets, rounding=0.5 * judged.primal)
-    assert (known.primal, known.dual) == pytest.approx((primal, dual - 0.5 * primal))
+    error = 0.1 * problem.epsilon
+    known = problem.judge(c, b, gradient=K @ c - problem.targets, error=error)
+    widened = problem.values(c, K @ c - problem.targets, b, error)[2]
+    assert widened > 1.001 * (primal - dual)
+    assert (known.primal, known.dual) == pytest.approx((primal, primal - widened))
+    assert known.error_bound[0] == pytest.approx(np.sqrt(2.0 * widened))
+
+
+def test_roundings_of_gradients_widen_the_gap(rng):
+    """Boxes of a width of 1e12 leave no digits of a gap near zero: it is at least that of the product in float128."""
+    X = rng.normal(size=(30, 2))
+    t = np.where(rng.random(30) < 0.5, -1.0, 1.0)
+    problem = box_cases.hinge(Gram(RBF(1.0), X), t, 1e12)
+    result = smo.solve(problem, box_cases.budget(1e-9, 10**5), "")
+    K, c = box_cases.dense(problem).astype(np.longdouble), result.coef.astype(np.longdouble)
+    r = t - K @ c - result.intercept[0]
+    true = np.sum(np.maximum(np.maximum(problem.upper * r, problem.lower * r), 0.0) - c * r)
+    assert true <= result.certificate.error_bound[0] ** 2 / 2.0
 
 
 def test_dual_value_keeps_its_digits_far_below_the_primal_one(problem):

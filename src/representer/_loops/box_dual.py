@@ -6,7 +6,7 @@ The problem is that of `smo`.
 import numpy as np
 
 from representer._loops.gradient_bounds import one_sided_gradients
-from representer._loops.jit import loop, summing_loop
+from representer._loops.jit import inlined_summing_loop, loop, summing_loop
 
 
 @summing_loop
@@ -61,21 +61,35 @@ def intercepts(g_up, g_down, group, low, high, b):
             b[s] = -0.5 * (least + greatest)
 
 
+@inlined_summing_loop
+def _slack(r, size, top, bottom, epsilon):
+    """support(r) + epsilon |c| - c r of a coefficient |c| = size that is not negative in the box from -bottom to top.
+
+    As products of two numbers that are not negative, also where rounding has moved c out of its box.
+    """
+    if r > epsilon:
+        return max(top - size, 0.0) * (r - epsilon)
+    return size * (epsilon - r) + bottom * max(-r - epsilon, 0.0)
+
+
 @summing_loop
-def values(c, g, targets, lower, upper, epsilon, group, b):
-    """(dual, gap) of coefficients c with g = K c - t, where b is right for feasible c; see `BoxProblem.values`."""
-    dual = gap = 0.0
+def values(c, g, error, targets, lower, upper, epsilon, group, b):
+    """(dual, gap, rounding) of coefficients c with g = K c - t, where b is right for feasible c.
+
+    The rounding is the root of the sum of squares of what errors of g change of the terms; see `BoxProblem.values`.
+    """
+    dual = gap = squares = 0.0
     for i in range(c.size):
         r, size, top, bottom = -g[i] - b[group[i]], abs(c[i]), upper[i], -lower[i]
         dual += c[i] * (0.5 * (targets[i] - g[i])) - epsilon * size
         if c[i] < 0.0:  # as if all signs were changed
             r, top, bottom = -r, bottom, top
-        # products of two numbers that are not negative, also where rounding has moved c out of its box
-        if r > epsilon:
-            gap += max(top - size, 0.0) * (r - epsilon)
-        else:
-            gap += size * (epsilon - r) + bottom * max(-r - epsilon, 0.0)
-    return dual, gap
+        slack = _slack(r, size, top, bottom, epsilon)
+        gap += slack
+        lower_slack = _slack(r - error[i], size, top, bottom, epsilon)
+        upper_slack = _slack(r + error[i], size, top, bottom, epsilon)
+        squares += (max(lower_slack, upper_slack) - slack + 0.5 * size * error[i]) ** 2
+    return dual, gap, np.sqrt(squares)
 
 
 @loop

@@ -115,8 +115,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     def _kernels(self) -> tuple[Kernel, Kernel]:
         """Both kernels, after all parameters are checked."""
         checks.positive(self.alpha, "alpha")
-        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
-            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
+        choose.check_name(choose.RIDGE, self.solver)
         return to_kernel(self.kernel_x), to_kernel(self.kernel_y)
 
     def _problem_of(self, kernel: Kernel, X: Any) -> RidgeProblem:

@@ -151,8 +151,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             alphas = np.array([np.nan])
         if alphas.ndim > 1 or not alphas.size or not np.all((alphas > 0) & (alphas < np.inf)):
             raise ValueError(f"alpha is {self.alpha!r}; it must be a positive number, or a list of them.")
-        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
-            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
+        choose.check_name(choose.RIDGE, self.solver)
         if np.ndim(self.alpha) and self.solver != "auto":
             raise ValueError(
                 f"solver is {self.solver!r}, but a list of alphas needs a decomposition of the whole matrix; "

@@ -142,8 +142,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _check_parameters(self) -> None:
         if self.n_components is not None:
             checks.integer(self.n_components, "n_components")
-        if self.solver not in ("auto", "dense", "davidson"):
-            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'dense' or 'davidson'.")
+        choose.check_name(choose.EIGEN, self.solver)
 
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Any, Result]:
         """Everything that is fitted; the inputs as they were checked, and what the solver found."""

@@ -163,8 +163,7 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
         """Raise if the solver, or what chooses alpha, is unknown or would be ignored."""
         for name in ("fit_intercept", "alpha_per_target", "warm_start"):
             checks.boolean(getattr(self, name), name)
-        if self.solver not in ("auto", "cholesky", "conjugate_gradient"):
-            raise ValueError(f"solver is {self.solver!r}; use 'auto', 'cholesky' or 'conjugate_gradient'.")
+        choose.check_name(choose.RIDGE, self.solver)
         if self.tune not in (None, "loo"):
             raise ValueError(f"tune is {self.tune!r}; use None or 'loo'.")
         if path and self.solver != "auto":

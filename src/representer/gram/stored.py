@@ -68,6 +68,10 @@ class Stored(Operator):
         return self.gram.float32_error()
 
     @property
+    def has_float32_error(self) -> bool:
+        return self.gram.has_float32_error
+
+    @property
     def places(self) -> np.ndarray:
         """The row and column of each input."""
         return np.arange(len(self)) if self.index is None else self.index

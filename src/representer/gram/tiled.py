@@ -187,6 +187,11 @@ class Gram(Operator):
             self.meter.float32_error = worst if np.isfinite(worst) else np.inf
         return self.meter.float32_error
 
+    @property
+    def has_float32_error(self) -> bool:
+        """Whether it has been measured."""
+        return (self if self._whole is None else self._whole).meter.float32_error is not None
+
     # ---- products and sums ----
 
     def __matmul__(self, V: Any) -> np.ndarray:

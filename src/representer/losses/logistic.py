@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import expit, xlog1py, xlogy
 
 from representer.losses.base import Loss
 
@@ -27,7 +27,7 @@ class Logistic(Loss):
 
     def conjugate(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
         p = np.abs(v)
-        return xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)
+        return xlogy(p, p) + xlog1py(1.0 - p, -p)
 
     def domain(self, y: np.ndarray) -> tuple[Any, Any]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)

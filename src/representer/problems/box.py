@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from representer._loops import box_dual
-from representer.problems.judgement import Judgement
+from representer.problems.judgement import ROUNDINGS, Judgement
 
 FEASIBLE = 1e-11
 """Share of sum_i |c_i| by which the sum over a group may be off: roundings of some thousand additions."""
@@ -76,39 +76,39 @@ class BoxProblem:
         off = np.abs(np.bincount(self.group_of, c, minlength=self.n_groups) - self.sums)
         return float(max(outside, off.max()) / max(np.abs(c).sum(), np.finfo(np.float64).tiny))
 
-    def values(self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray) -> tuple[float, float, float]:
+    def values(
+        self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray, error: Any = 0.0
+    ) -> tuple[float, float, float]:
         """Primal and dual value of coefficients c with g = K c - t, and the gap between them, which is never negative.
 
         It is sum_i support_i(r_i) + epsilon |c_i| - c_i r_i with r = t - f - b, in which no term is negative, and
         sum_s b_s (total_s - the sum of c over the group), which is zero but for rounding: where it is negative, the
-        dual value is lower by it. It has digits that primal - dual may have lost.
+        dual value is lower by it. It has digits that primal - dual may have lost. What roundings of g and its ``error``
+        may change of all this widens it.
         """
-        b = np.asarray(intercepts)
-        dual, gap = box_dual.values(c, g, self.targets, self.lower, self.upper, self.epsilon, self.group_of, b)
+        b, roots = np.asarray(intercepts), np.sqrt(np.abs(self.diagonal))
+        error = np.hypot(error, ROUNDINGS * roots * np.linalg.norm(roots * c))
+        box = self.lower, self.upper, self.epsilon, self.group_of
+        dual, gap, rounding = box_dual.values(c, g, error, self.targets, *box, b)
         off = float(b @ (self.sums - np.bincount(self.group_of, c, minlength=self.n_groups)))
-        return dual + (gap + off), dual + 2.0 * min(off, 0.0), gap + abs(off)
+        return dual + (gap + off), dual + 2.0 * min(off, 0.0) - rounding, gap + abs(off) + rounding
 
     def judge(
-        self,
-        coef: np.ndarray,
-        intercept: np.ndarray,
-        gradient: np.ndarray | None = None,
-        rounding: float = 0.0,
+        self, coef: np.ndarray, intercept: np.ndarray, gradient: np.ndarray | None = None, error: Any = 0.0
     ) -> Judgement:
         """The greatest KKT violation, primal and dual value, and ||f - f*|| <= sqrt(2 gap).
 
         ``gradient`` is K c - t where the solver has just computed it: in float64 for all points that decide the
-        violation, and elsewhere with errors that change the objective by at most ``rounding``, which widens the gap.
+        violation, and elsewhere with an ``error``, by which each may be off beyond its rounding.
         Coefficients outside their boxes or off their sums have no dual value: they are not converged.
         """
         if gradient is None:
             gradient = self.gram.astype(np.float64) @ coef - self.targets
         violation = self.violation(coef, gradient)
-        primal, dual, gap = self.values(coef, gradient, intercept)
+        primal, dual, gap = self.values(coef, gradient, intercept, error)
         if self.infeasibility(coef) > FEASIBLE:
-            violation = rounding = np.inf
-        bound = np.array([np.sqrt(2.0 * (gap + rounding))])
-        return Judgement(np.array([violation]), "KKT violation", bound, primal, dual - rounding)
+            violation, dual, gap = np.inf, -np.inf, np.inf
+        return Judgement(np.array([violation]), "KKT violation", np.array([np.sqrt(2.0 * gap)]), primal, dual)
 
     def violation(self, c: np.ndarray, g: np.ndarray) -> float:
         """By how much the greatest left derivative of the objective exceeds the least right one, in any group."""

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+ROUNDINGS = 2.0 * float(np.finfo(np.float64).eps)
+"""Relative rounding of a sum of products, whose own roundings are independent."""
+
 
 @dataclass(frozen=True)
 class Judgement:

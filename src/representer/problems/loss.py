@@ -11,12 +11,12 @@ import numpy as np
 from representer.gram.operator import Operator
 from representer.losses.base import Loss
 from representer.problems.intercepts import best_intercept
-from representer.problems.judgement import Judgement
+from representer.problems.judgement import ROUNDINGS, Judgement
 from representer.problems.points import Point
 from representer.regularizers import Norm, Regularizer, SquaredNorm
 
-ROUNDINGS = 2.0 * float(np.finfo(np.float64).eps)
-"""Relative rounding of a sum of products, whose own roundings are independent."""
+NEGATIVE = 1e3
+"""Roundings by which <coef, K coef> may be negative: values of K are rounded as well."""
 MEASURED_ROWS = 128
 """About how many rows the error of rough products is measured on."""
 BALANCED = 1e-6
@@ -163,11 +163,12 @@ class LossProblem:
         """At least ||f||, with the rounding of <coef, K coef>, and an error of the product as in `Point`.
 
         Roundings are taken as independent: a sum of products with terms a_ij is off by eps times the root of the sum
-        of a_ij^2.
+        of a_ij^2. Infinite where <coef, K coef> is negative by more: K is no kernel matrix then, and f has no norm.
         """
+        square = float(np.vdot(coef, applied))
         rounding = ROUNDINGS * float(np.sum(np.abs(self.diagonal)[:, None] * coef**2))
         rounding += float(np.sum(np.sqrt(np.abs(self.diagonal))[:, None] * np.abs(coef) * error))
-        return float(np.sqrt(max(float(np.vdot(coef, applied)), 0.0) + rounding))
+        return np.inf if square < -NEGATIVE * rounding else float(np.sqrt(max(square, 0.0) + rounding))
 
     def rounding(self, point: Point) -> float:
         """About what roundings change of the objective: of its terms, of the norm, and of each loss by its value.
@@ -220,6 +221,8 @@ class LossProblem:
         nearby.
         """
         s = self.norm_bound(-self.weights * v, product, error)
+        if s == np.inf:
+            return -np.inf
         shrink = self.regularizer.within(s)
         if self.loss.complete:
             conjugates = self.conjugates(shrink * v)
@@ -263,7 +266,9 @@ class LossProblem:
             v = self.feasible(v) if self.loss.complete else v
             lower = max(lower, self.lower_bound(v, K @ (-self.weights * v), point, point.values))
         primal = self.objective(point)
-        lower = min(max(lower, self.least), primal) - self.rounding(point)
+        lower = max(lower, self.least) - self.rounding(point)
+        if lower > primal:  # contradicts weak duality: K has negative eigenvalues, or a conjugate is wrong
+            lower = -np.inf
         gap, strength = primal - lower, self.regularizer.fixed_strength
         bound = np.sqrt(2.0 * gap / strength) if strength else np.inf
         return Judgement(np.array([gap / self.scale(point)]), "relative gap", np.array([bound]), primal, lower)

@@ -23,6 +23,14 @@ EIGEN = (dense_eigen, davidson)
 PATH = (BandReduction, Decomposition)
 
 
+def check_name(solvers: tuple[ModuleType, ...], wanted: Any) -> None:
+    """Raise unless a solver is the wanted one, or that is left open."""
+    names = ["auto", *(solver.name for solver in solvers)]
+    if wanted not in names:
+        known = ", ".join(map(repr, names[:-1]))
+        raise ValueError(f"solver is {wanted!r}; use {known} or {names[-1]!r}.")
+
+
 def cheapest(
     solvers: tuple[ModuleType, ...], wanted: str, problem: Any, budget: Budget, *more: Any
 ) -> tuple[ModuleType, Plan]:

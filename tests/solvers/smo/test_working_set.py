@@ -54,7 +54,7 @@ def restarts(monkeypatch):
 
 def test_gap_bounds_the_distance_from_the_optimum(matrices):
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(20):
         problem = box_cases.random_problem(rng)
         best = box_cases.least_value(problem, box_cases.dense(problem))
         for limit in (int(rng.integers(1, 6)), 10**6):

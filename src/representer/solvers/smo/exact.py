@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from representer.problems.box import BoxProblem
@@ -64,15 +66,15 @@ def gradient_errors(problem: BoxProblem, state: State) -> np.ndarray:
     return np.hypot(spread * roots, state.rounding_error)
 
 
-def checked_kkt(problem: BoxProblem, state: State, kkt: KKT, tol: float, flat: bool) -> tuple[KKT, float]:
-    """KKT conditions from float64 values where they decide the violation, and the rounding of the objective.
+def checked_kkt(problem: BoxProblem, state: State, kkt: KKT, tol: float, flat: bool) -> tuple[KKT, Any]:
+    """KKT conditions from float64 values where they decide the violation, and the errors of all other gradients.
 
     Coefficients whose derivatives are ten standard errors away from both extremes cannot decide. If the violation is
     below the tolerance, more are computed: all if the error is no small part of the tolerance, so that the duality gap
     is true, and those that are not zero if it shows in the objective. With ``flat`` these are computed at once, as two
     passes over tiles take longer than their values.
     """
-    if np.count_nonzero(state.c) * problem.n <= EXACT_PAIRS:
+    if not problem.gram.has_float32_error and np.count_nonzero(state.c) * problem.n <= EXACT_PAIRS:
         return exact_kkt(problem, state, np.arange(problem.n)), 0.0
     error = gradient_errors(problem, state)
     low, high = kkt.low[kkt.group], kkt.high[kkt.group]
@@ -87,7 +89,4 @@ def checked_kkt(problem: BoxProblem, state: State, kkt: KKT, tol: float, flat: b
     if kkt.violation <= tol and others.any():
         kkt = exact_kkt(problem, state, np.flatnonzero(others))
         near |= others
-    # errors at bounds move primal and dual value alike, by half; those of free coefficients also their loss, by less
-    # than the box is wide. Of a sum of many half as many standard errors are enough
-    width = np.where(kkt.free, problem.upper - problem.lower, 0.0)
-    return kkt, 0.5 * DEVIATIONS * float(np.linalg.norm((error * (np.abs(state.c) + width))[~near]))
+    return kkt, np.where(near, 0.0, 0.5 * DEVIATIONS * error)  # of a sum of many half as many are enough

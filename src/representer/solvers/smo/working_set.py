@@ -145,14 +145,14 @@ def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | 
     state = State(c, -problem.targets.astype(np.float64), single, Submatrix(single))
     if is_small:
         kkt, K = small.solve(problem, state, budget)
-        rounding, taken = 0.0, K.nbytes
+        error, taken = 0.0, K.nbytes
     else:
-        kkt, rounding = _rounds(problem, state, budget)
+        kkt, error = _rounds(problem, state, budget)
         K, taken = gram.astype(np.float64), state.working.peak
     if n <= POLISH_UP_TO and kkt.violation <= max(budget.tol, 1e-5):
         with _parallel.one_blas_thread():
             kkt = polish(problem, state, kkt, K.dense().astype(np.float64, copy=False), budget.max_iter)
-        rounding = 0.0
+        error = 0.0
     if problem.infeasibility(state.c) > 0.1 * FEASIBLE:
         rebalance(problem, state)
         kkt = KKT.of(problem, state.c, state.g)
@@ -164,24 +164,24 @@ def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | 
         seconds=perf_counter() - begin,
         precision="float64" if is_small or state.gram is not single else "float32 values, float64 check",
     )
-    known, b = {"gradient": state.g, "rounding": rounding}, kkt.intercepts
+    known, b = {"gradient": state.g, "error": error}, kkt.intercepts
     certificate = certify(problem, state.c, b, work, budget.tol, **known)
     return Result(state.c, b, certificate, applied=state.g + problem.targets)
 
 
 @_parallel.one_blas_thread()
-def _rounds(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, float]:
-    """Rounds on working sets, with float32 values and a check in float64; the rounding of the objective."""
+def _rounds(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Any]:
+    """Rounds on working sets, with float32 values and a check in float64; the errors of gradients."""
     tol, progress, limit = budget.tol, budget.progress, budget.max_iter
     state.one_thread = (problem.gram.threads or _parallel.default_threads()) == 1
     moved = np.flatnonzero(state.c)
     state.from_zero = not len(moved)
     add_products(problem, state, np.float32, moved, state.c[moved], np.arange(problem.n))
-    checked, checks_left, stuck, rounding = -1, CHECKS, False, 0.0
+    checked, checks_left, stuck, error = -1, CHECKS, False, 0.0
     while True:
         kkt = KKT.of(problem, state.c, state.g)
         if kkt.violation <= tol and checked != state.steps and checks_left:
-            kkt, rounding = checked_kkt(problem, state, kkt, tol, problem.n <= FLAT_UP_TO)
+            kkt, error = checked_kkt(problem, state, kkt, tol, problem.n <= FLAT_UP_TO)
             checked, checks_left = state.steps, checks_left - 1
             if kkt.violation > tol:
                 _use_float64(problem, state)
@@ -197,7 +197,7 @@ def _rounds(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, flo
             stuck, state.working.index = True, np.empty(0, int)
     # where it stopped on the way, what was reached is computed from float64 values, too
     if checked == state.steps:
-        return kkt, rounding
+        return kkt, error
     return exact_kkt(problem, state, np.arange(problem.n)), 0.0
 
 
