@@ -164,7 +164,8 @@ def judge_dual(fit, certificate, verdict):
     allowed = dual.rounding + read + 2.0 * sum(sums)  # what sums are off by widens the gap
     verdict.hold("dual value", off=certificate.dual - dual.value, allowed=allowed, scale=dual.scale)
     # and so does what the product with K is off by, which moves the primal value
-    verdict.hold("dual value", off=dual.value - certificate.dual, allowed=allowed + here.rounding, scale=dual.scale)
+    allowed += here.rounding + moved
+    verdict.hold("dual value", off=dual.value - certificate.dual, allowed=allowed, scale=dual.scale)
     judge_gap(certificate, verdict, here, reference, sum(sums))
     outside, off = np.max([box.infeasibility(c) for box, (c, _) in boxes], axis=0)
     verdict.hold("box", off=outside, allowed=BOXES)

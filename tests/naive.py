@@ -319,7 +319,7 @@ def check_formulas(kernel, X, Y, low_dtype=np.float32):
 
     gradients = kernel.contract(X, W, Y)
     wanted = {name for name in kernel.get_params() if name.split("__")[-1] in HYPER_PARAMETERS}
-    assert gradients.keys() == wanted
+    assert gradients.keys() == wanted, f"gradients by {gradients.keys()}; HYPER_PARAMETERS has {wanted}"
     for name, expected in contract(kernel, X, W, Y).items():
         close(gradients[name], expected, 1e-10)
     close(kernel.input_gradient(X, Y, W), input_gradient(kernel, X, Y, W), 1e-10)

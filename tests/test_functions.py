@@ -579,3 +579,8 @@ def test_prepared_inputs_are_used(kernel, rng):
     f = Function(kernel, X, coef, 0.5, prepared=prepared)
     assert f.inputs is prepared
     assert np.array_equal(f(new), Function(kernel, X, coef, 0.5)(new))
+
+
+def test_threads_are_kept(rng):
+    f, g = (Function(RBF(1.0), rng.normal(size=(5, 2)), np.ones(5), threads=1) for _ in range(2))
+    assert (f + g).threads == (2.0 * f).threads == (f - g).threads == 1

@@ -129,7 +129,7 @@ class Function:
             applied = Gram.of(self.kernel, self.inputs, threads=self.threads) @ other.coef.astype(np.float64)
         else:
             self._combinable()
-            applied = Gram(self.kernel, self.X, other.X) @ other.coef.astype(np.float64)
+            applied = Gram(self.kernel, self.X, other.X, threads=self.threads) @ other.coef.astype(np.float64)
         return np.einsum("i...,i...->...", self.coef, applied)[()]
 
     def norm(self) -> Any:
@@ -167,9 +167,8 @@ class Function:
         if other.X is self.X:
             return self.with_coef(self.coef + other.coef, constant)
         self._combinable()
-        return Function(
-            self.kernel, checks.concatenate(self.X, other.X), np.concatenate([self.coef, other.coef]), constant
-        )
+        X, coef = checks.concatenate(self.X, other.X), np.concatenate([self.coef, other.coef])
+        return Function(self.kernel, X, coef, constant, threads=self.threads)
 
     __radd__ = __add__
 

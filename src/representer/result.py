@@ -41,6 +41,8 @@ class Plan:
     """Why the fit would be refused, and the way out; empty if it would not be."""
     form: str = ""
     """How the kernel matrix is held, where that depends on the memory."""
+    error: type[Exception] = MemoryError
+    """What a fit that is refused raises: of another type where more memory would not help."""
 
     @property
     def reason(self) -> str:
@@ -67,7 +69,7 @@ class Plan:
     def require(self) -> None:
         """Raise if the fit would be refused."""
         if self.refusal:
-            raise MemoryError(self.refusal)
+            raise self.error(self.refusal)
 
 
 def plan_of_products(what: str, gram: Any, more: int, products: int) -> Plan:

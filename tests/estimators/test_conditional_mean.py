@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import ConditionalMeanEmbedding, Function, KernelRidge, mean_embedding
 from representer.kernels import RBF, Laplacian, Linear, Spectrum
+from representer.solvers import conjugate_gradient
 
 SOLVERS = pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient"])
 
@@ -166,3 +167,12 @@ def test_bad_functions_are_named():
         model.expect(np.full(6, np.nan), X)
     with pytest.raises(ValueError, match="3 features"):
         model.embed(np.ones((2, 3)))
+
+
+def test_solver_of_the_plan_is_the_one_that_runs(rng, monkeypatch):
+    used = []
+    solve = conjugate_gradient.solve
+    monkeypatch.setattr(conjugate_gradient, "solve", lambda *given: used.append(given[2]) or solve(*given))
+    X = rng.normal(size=(30, 2))
+    ConditionalMeanEmbedding(solver="conjugate_gradient").fit(X, X).embed(X[:2])
+    assert used == ["it was asked for, with a float32 matrix in memory"]

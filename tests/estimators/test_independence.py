@@ -193,3 +193,11 @@ def test_bad_input_is_named(options, X, Y, error, message):
 def test_clone():
     test = HSIC(Spectrum(2), "linear", statistic="unbiased", rank=4, method="low_rank")
     assert clone(test).get_params() == test.get_params()
+
+
+def test_numbers_are_one_column(rng):
+    x, y = rng.normal(size=(2, 30))
+    test = HSIC(n_permutations=19, random_state=0)
+    columns = test.test(x[:, None], y[:, None])
+    for outcome in (test.test(x, y), test.test(x.tolist(), pd.Series(y))):
+        assert (outcome.statistic, outcome.pvalue) == (columns.statistic, columns.pvalue)

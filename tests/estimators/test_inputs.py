@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.model_selection import GridSearchCV
 
 import representer
@@ -316,3 +316,53 @@ def test_a_mask_that_hides_nothing():
     X, y = sample(KernelRidge)
     model = KernelRidge().fit(np.ma.masked_array(X), np.ma.masked_array(y))
     np.testing.assert_array_equal(model.predict(X), KernelRidge().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_every_estimator_has_a_plan_that_leaves_no_mark(Estimator):
+    X, _ = sample(Estimator)
+    model = Estimator()
+    before = vars(model).copy()
+    plan = model.plan(X)
+    assert (plan.refusal, vars(model)) == ("", before)
+    assert plan.bytes >= X.nbytes
+    assert plan.kernel_evaluations == 0 or plan.seconds > 0.0
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_fitted_models_do_not_change_with_their_inputs(Estimator):
+    X, y = (values.copy() for values in sample(Estimator))
+    model = Estimator().fit(X, y)
+    name = next((name for name in ("predict", "transform", "score_samples") if hasattr(model, name)), None)
+    if name is None or not hasattr(model, "kernel_x_" if name is None else name):
+        return
+    new = X[:5].copy()
+    expected = getattr(model, name)(new)
+    X += 5.0
+    y[:] = y[::-1].copy()
+    np.testing.assert_array_equal(getattr(model, name)(new), expected)
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_columns_that_are_not_numbers_are_named(Estimator):
+    X, y = sample(Estimator)
+    days = pd.date_range("2026-01-01", periods=14)
+    frame = pd.DataFrame({"a": X[:, 0], "place": list("xy" * 7), "day": days})
+    with pytest.raises(ValueError, match=r"not numbers: place, day; choose columns with On\(kernel, names\)"):
+        Estimator().fit(frame, y)
+    with pytest.raises(ValueError, match="X has no columns"):
+        Estimator().fit(frame[[]], y)
+    with pytest.raises(ValueError, match="not numbers: day"):
+        Estimator().fit(frame[["day"]], y)
+    with pytest.raises(TypeError, match="X holds dates or times"):
+        Estimator().fit(days.to_numpy()[:, None], y)
+
+
+@pytest.mark.parametrize("Estimator", [E for E in ESTIMATORS if issubclass(E, RegressorMixin)])
+def test_targets_whose_squares_are_out_of_range(Estimator):
+    X, y = sample(Estimator)
+    for size in (1e-155, 1e155):
+        with pytest.raises(ValueError, match="whose square is out of range; divide y by it first"):
+            Estimator().fit(X, size * (1.0 + y))
+    with pytest.raises(TypeError, match="y holds dates or times"):
+        Estimator().fit(X, pd.Series(pd.date_range("2026-01-01", periods=14)))

@@ -28,7 +28,7 @@ def test_estimator_checks(estimator, check):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("memory", [None, 1000])
+@pytest.mark.parametrize("memory", [None, 10**6])
 def test_linear_kernel_is_scikit_learn_from_the_same_start(weighted, memory):
     X = data()
     weights = np.random.default_rng(1).uniform(0.0, 3.0, 200) if weighted else None
@@ -78,7 +78,7 @@ def test_restarts_together_are_restarts_one_by_one(monkeypatch):
     counted = []
     seeds = kernel_k_means._far_apart
     monkeypatch.setattr(kernel_k_means, "_far_apart", lambda *args: counted.append(len(args[-1])) or seeds(*args))
-    apart = KernelKMeans(8, n_init=4, memory=5000).fit(X)
+    apart = KernelKMeans(8, n_init=4, memory=400_000).fit(X)
     assert counted == [1, 1, 1, 1]
     np.testing.assert_array_equal(apart.labels_, together.labels_)
     assert together.inertia_ < KernelKMeans(8, n_init=1).fit(X).inertia_ * (1 + 1e-9)

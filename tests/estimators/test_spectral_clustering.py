@@ -44,7 +44,7 @@ def test_rings():
 def test_iteration_and_dense_eigenvectors_agree(monkeypatch):
     X = data(150)
     dense = SpectralClustering(3, kernel=RBF(1.0)).fit(X)
-    lazy = SpectralClustering(3, kernel=RBF(1.0), memory=1000).fit(X)
+    lazy = SpectralClustering(3, kernel=RBF(1.0), memory=600_000).fit(X)
     monkeypatch.setattr("representer.estimators.spectral_clustering.DENSE_LAPLACIAN_UP_TO", 10)
     stored = SpectralClustering(3, kernel=RBF(1.0)).fit(X)
     for other in (lazy, stored):

@@ -1,4 +1,7 @@
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris, make_classification
@@ -129,3 +132,17 @@ def test_fits_that_stop_early_are_told(monkeypatch):
     monkeypatch.setattr(svc_path, "Budget", lambda memory, tol, _: Budget(memory, tol, 3))
     with pytest.warns(ConvergenceWarning, match="C = 10 with RBF"):
         SVCPath([10.0], kernels=[RBF(3.0)], cv=2).fit(X, y)
+
+
+def test_frames_are_checked_by_their_columns():
+    X, y = make_classification(60, 4, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = SVCPath(C=[1.0], cv=3).fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(frame)
+        model.decision_function(frame)
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(frame[list("dcba")])
+    assert model.certificate_ is model.best_estimator_.certificate_
+    assert model.plan(frame).bytes > 0

@@ -176,6 +176,12 @@ def test_vectors_follow_what_they_are_paired_with():
     assert checks.vectors(low, "RBF") is low
 
 
+@pytest.mark.parametrize("scale", ["1", ["1", "2"], True, [True, False]], ids=str)
+def test_length_scales_are_numbers(scale):
+    with pytest.raises(ValueError, match="must be a positive number, or one positive number per column"):
+        RBF(scale)(np.ones((2, 2)))
+
+
 def test_loops_see_few_types_of_arrays():
     """Small read-only arrays are copied, large ones are not, and indices of sparse rows are int32."""
     frozen = np.ones((2, 3))

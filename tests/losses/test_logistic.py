@@ -20,3 +20,9 @@ def test_far_values_neither_overflow_nor_vanish():
     y, f = np.array([1.0, 1.0, -1.0]), np.array([-1000.0, 1000.0, 1000.0])
     np.testing.assert_array_equal(Logistic().value(y, f), [1000.0, 0.0, 1000.0])
     np.testing.assert_array_equal(Logistic().gradient(y, f), [-1.0, 0.0, 1.0])
+
+
+def test_conjugate_keeps_its_digits_near_zero():
+    """p log p + (1 - p) log(1 - p) = p (log p - 1) + p^2 / 2 + ..."""
+    p = np.array([1e-15, 1e-10])
+    np.testing.assert_allclose(Logistic().conjugate(np.ones(2), -p), p * (np.log(p) - 1.0) + 0.5 * p**2, rtol=1e-15)

@@ -101,7 +101,7 @@ def test_indefinite_kernel_is_refused():
 
 
 def test_strips_cover_all_rows_in_order():
-    found = strips(1000, lambda rows: (rows.start, rows.stop))
+    found = strips(1000, lambda rows: (rows.start, rows.stop), None)
     assert found[0][0] == 0
     assert found[-1][1] == 1000
     assert all(left[1] == right[0] for left, right in pairwise(found))

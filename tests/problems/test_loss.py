@@ -5,7 +5,7 @@ from ridge_cases import ridge
 
 from representer.gram.stored import Packed
 from representer.gram.tiled import Gram
-from representer.kernels import RBF
+from representer.kernels import RBF, Precomputed
 from representer.losses import Absolute, Hinge, Logistic, Multinomial, Pinball, Poisson, Squared
 from representer.problems.loss import LossProblem
 from representer.problems.points import Point
@@ -183,3 +183,12 @@ def test_the_error_of_rough_products_widens_the_gap(loss, R, factor, rng):
         assert found.error_bound[0] >= exact.error_bound[0] * (1.0 - 1e-9)
         if factor == 1.0:
             assert found.residuals[0] <= exact.residuals[0] + 1e-4
+
+
+def test_matrices_with_negative_eigenvalues_are_not_converged(rng):
+    """There is no weak duality then, so that f = 0 may have the least objective in sight, and not of all."""
+    A, y = rng.normal(size=(40, 40)), rng.normal(size=(40, 1))
+    p = LossProblem(Gram(Precomputed(), A + A.T), y, Squared(), SquaredNorm(1.0), np.ones((40, 1)))
+    assert p.judge(np.zeros((40, 1)), np.zeros(1)).residuals[0] > 0.1
+    negative = np.linalg.eigh(A + A.T)[1][:, :1]
+    assert p.norm_bound(negative, (A + A.T) @ negative) == np.inf

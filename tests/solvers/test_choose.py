@@ -113,8 +113,11 @@ def test_conjugate_gradients_store_no_square_matrix():
 
 
 def test_conjugate_gradients_need_a_ridge():
+    _, plan = choose.ridge(rows(100, 0.0), PLENTY, "conjugate_gradient")
     with pytest.raises(ValueError, match="need a positive alpha; use solver='cholesky'"):
-        choose.ridge(rows(100, 0.0), PLENTY, "conjugate_gradient")
+        plan.require()
+    with pytest.raises(ValueError, match="solver is 'lu'; use 'auto', 'cholesky' or 'conjugate_gradient'"):
+        choose.check_name(choose.RIDGE, "lu")
 
 
 def test_solve_ridge_is_the_plan():
@@ -194,8 +197,9 @@ def test_memory_of_eigenpairs():
     assert "fewer n_components (at most a tenth of the rows)" in few.refusal
     assert eigen(50_000, 20, memory=10**12).bytes < 0.1 * 4 * 50_000**2
     assert "fewer n_components" in eigen(50_000, None, memory=10**10).refusal  # the way out is not davidson
+    many = eigen(100, 11, solver="davidson")
     with pytest.raises(ValueError, match="at most a tenth of all components, here 10, but 11 are wanted"):
-        eigen(100, 11, solver="davidson")
+        many.require()
 
 
 # ---- plans are true ----

@@ -29,6 +29,10 @@ def solver(plan=lambda plan: plan, change=lambda certificate: {}, write=lambda p
         ({"plan": lambda p: replace(p, refusal="too large")}, "refused: too large"),
         ({"plan": lambda p: replace(p, seconds=0.0)}, "takes nothing"),
         ({"plan": lambda p: replace(p, bytes=p.bytes // 2)}, "bytes were used"),
+        (
+            {"plan": lambda p: replace(p, bytes=8), "change": lambda c: {"bytes": 8}},
+            "8 bytes are planned, and the inputs alone take",
+        ),
         ({"write": lambda problem: np.negative(problem.targets, out=problem.targets)}, "has changed the targets"),
         ({"change": lambda c: {"reason": "why not"}}, "the reason is 'why not'"),
         ({"change": lambda c: {"kernel_evaluations": 0}}, "not counted"),

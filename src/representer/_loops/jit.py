@@ -55,7 +55,7 @@ class CompilationNotice(event.Listener):
             if self.cached
             else "in each process, as no cache directory is writable: set NUMBA_CACHE_DIR to one that is"
         )
-        print(f"representer: compiling loops, 5 to 30 seconds, {how_often}.", file=sys.stderr)
+        print(f"representer: compiling loops, 5 to 60 seconds, {how_often}.", file=sys.stderr)
 
 
 notice = CompilationNotice(__name__.rpartition(".")[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import KernelEstimator, atomic, own
-from representer.estimators.inputs import check_inputs, to_kernel
+from representer.estimators.inputs import check_inputs, in_column, to_kernel
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan
-from representer.solvers import cholesky, choose, conjugate_gradient
+from representer.solvers import cholesky, choose
 from representer.solvers.memory import bytes_of_tiles
 
 
@@ -94,7 +93,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         """Fit to pairs (x_i, y_i); Y are inputs of ``kernel_y``, and numbers y_i are one column of them."""
         kernel_x, kernel_y = self._kernels()
         checks.unmasked(Y, "Y")
-        X, Y = own(check_inputs(self, X, kernel_x, reset=True)), own(_rows(Y, kernel_y))
+        X, Y = own(check_inputs(self, X, kernel_x, reset=True)), own(in_column(Y, kernel_y))
         n, m = checks.number_of(X), checks.number_of(Y)
         if n != m:
             raise ValueError(f"X has {n} inputs and Y has {m}; a conditional mean needs pairs (x_i, y_i).")
@@ -102,9 +101,9 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self.kernel_y_.prepare(Y)  # bad values of y are found here and not when they are used
         self.X_fit_, self.Y_fit_ = X, Y
         self._problem = self._problem_of(self.kernel_x_, X)
-        plan = self._plan_of(self._problem, self._budget())
-        plan.require()
-        self._factor = self._factorise() if plan.solver == cholesky.name else None
+        self._plan = self._plan_of(self._problem, self._budget())
+        self._plan.require()
+        self._factor = self._factorise() if self._plan.solver == cholesky.name else None
         return self
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
@@ -146,7 +145,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
             return cho_solve(self._factor, B, check_finite=False)
         flat = B.reshape(len(B), -1)
         problem = replace(self._problem, targets=flat, alpha=np.full(flat.shape[1], float(self.alpha)))
-        result = conjugate_gradient.solve(problem, self._budget(), "n is large")
+        solver, _ = choose.ridge(problem, self._budget(), self._plan.solver)
+        result = solver.solve(problem, self._budget(), self._plan.reason)
         self._warn_unless_converged(result.certificate, "use a larger alpha or tol, or solver='cholesky'")
         return result.coef.reshape(B.shape)
 
@@ -176,13 +176,3 @@ class ConditionalMeanEmbedding(KernelEstimator):
         known: Any = self._problem.gram
         coef = self._solve(values.astype(np.float64))
         return Function(self.kernel_x_, self.X_fit_, coef, prepared=known.inputs, threads=self.threads)(X)
-
-
-def _rows(Y: Any, kernel: Kernel) -> Any:
-    """Numbers as one column, for a kernel on vectors; anything else as it is."""
-    if not kernel.on_vectors or np.ndim(Y) != 1:
-        return Y
-    numbers = np.asarray(Y)
-    if numbers.dtype == object and all(isinstance(y, Real) for y in numbers):
-        numbers = numbers.astype(np.float64)
-    return numbers[:, None] if numbers.dtype.kind in "biuf" else Y

@@ -10,11 +10,14 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from representer.estimators.base import atomic, warn_user
+from representer import _parallel
+from representer.estimators.base import atomic, own, warn_user
 from representer.estimators.inputs import check_inputs, check_weights, reset_fitted
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.stationary import RBF
 from representer.kernels.windows import Window, window_of, window_sums
+from representer.result import Plan
 
 DISTANCES = RBF(length_scale=1.0)
 """Lays inputs out for Euclidean distances."""
@@ -59,6 +62,17 @@ def check_bandwidths(bandwidth: Any, A: Any, window: Window, weights: np.ndarray
     if len(bandwidths) > 10_000:
         raise ValueError(f"bandwidth has {len(bandwidths):,} entries to choose from; use at most 10,000.")
     return bandwidths
+
+
+def plan_of_windows(X: Any, bandwidth: Any) -> Plan:
+    """What a fit keeps; with a bandwidth to choose also the windows between all inputs."""
+    gram = Gram(DISTANCES, X)
+    if not is_path(bandwidth):
+        return Plan("sums of windows", "fit keeps the inputs", gram.nbytes, 0)
+    values, count = len(gram) ** 2, 25 if isinstance(bandwidth, str) else np.size(bandwidth)
+    tiles = 2 * _parallel.TILE_BYTES * _parallel.default_threads()
+    bytes_ = gram.nbytes + tiles + 16 * count * len(gram)
+    return Plan("sums of windows", "leave-one-out chooses the bandwidth", bytes_, values, 1e-9 * values * (1 + count))
 
 
 def pick(scores: np.ndarray, bandwidths: np.ndarray, bandwidth: Any) -> float:
@@ -129,7 +143,7 @@ class ParzenDensity(DensityMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ParzenDensity:
         """Keep the inputs X, and choose the bandwidth; y is not used."""
         reset_fitted(self, "loo_scores_")
-        X = check_inputs(self, X, DISTANCES, reset=True)
+        X = own(check_inputs(self, X, DISTANCES, reset=True))
         weights = check_weights(sample_weight, X)
         if self.threads is not None:
             checks.integer(self.threads, "threads")
@@ -145,6 +159,10 @@ class ParzenDensity(DensityMixin, BaseEstimator):
             self.loo_scores_ = np.average(values[:, counted], axis=1, weights=self._weights[counted])
             self.bandwidth_ = pick(self.loo_scores_, self.bandwidths_, self.bandwidth)
         return self
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """What `fit` keeps, and the memory and time that choosing a bandwidth takes."""
+        return plan_of_windows(X, self.bandwidth)
 
     def _log_density(self, A: Any, bandwidths: np.ndarray, leave_out: bool, totals: np.ndarray) -> np.ndarray:
         """log p, shape (n_bandwidths, n), where the weights of the windows sum to ``totals``."""

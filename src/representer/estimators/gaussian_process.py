@@ -26,10 +26,13 @@ from representer.processes.gaussian import GaussianProcess, copied, doubled
 from representer.processes.likelihood import log_leave_one_out, log_marginal_likelihood
 from representer.processes.posterior import ExactPosterior, IterativePosterior
 from representer.result import Plan
+from representer.solvers.conjugate_gradient import PRODUCTS_SECONDS
 from representer.solvers.memory import working_memory
 
 CHOLESKY_UP_TO = 8000
 """Inputs up to which the posterior is computed by Cholesky."""
+GRADIENT_SECONDS = 1.5e-11
+"""Seconds / n^3 of the objective with its gradient: a factor, its inverse, and products of both."""
 SEARCH_ROWS = 2000
 """Inputs on which hyper-parameters are found beyond that."""
 OPTIONS = {
@@ -217,13 +220,18 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         values = 0 if self.optimizer is None else 30 * (1 + self.n_restarts)  # of the objective, about
         why = "it was asked for" if self.solver != "auto" else f"n is at most {CHOLESKY_UP_TO:,}"
         if self.solver == "cholesky" or (self.solver == "auto" and n <= CHOLESKY_UP_TO and exact <= memory):
-            return Plan("cholesky", why, exact, n * (n + 1) * (1 + values))
+            return Plan("cholesky", why, exact, n * (n + 1) * (1 + values), self._seconds(n, values))
         if self.solver == "auto":
             why = "n is large" if n > CHOLESKY_UP_TO else "an n x n matrix is above the budget"
         size, evaluations = IterativePosterior.cost(n, targets, working_memory(memory))
         rows = min(n, self._search_rows())
         size = inputs + max(size, 8 * self._matrices() * rows**2)
-        return Plan("conjugate_gradient", why, size, evaluations + values * rows**2)
+        seconds = PRODUCTS_SECONDS * n * n + self._seconds(rows, values)
+        return Plan("conjugate_gradient", why, size, evaluations + values * rows**2, seconds)
+
+    def _seconds(self, n: int, values: int) -> float:
+        """Of a factor, and of the objective with its gradient so many times."""
+        return GRADIENT_SECONDS * n**3 * (0.2 + values) + 1e-8 * n * n * (1 + values)
 
     def _matrices(self) -> int:
         """How many n x n matrices are held at once."""

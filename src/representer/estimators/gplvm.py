@@ -19,7 +19,7 @@ from representer.estimators import hyperparameter_search
 from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameters import LatentParameters, LogParameters
-from representer.estimators.inputs import is_precomputed, to_kernel
+from representer.estimators.inputs import is_precomputed, require_numbers, to_kernel
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.algebra import Scaled
@@ -146,6 +146,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         checks.unmasked(X, "X")
         self._check_options()
         kernel = self._kernel()
+        require_numbers(X)
         self._X = X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2, copy=True)
         self._dtype = X.dtype
         Y = X.astype(np.float64)
@@ -198,7 +199,8 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         m = self._count_landmarks(n)
         size = 8 * (3 * n * m + 8 * m**2 if m else n * n)
         why = f"the likelihood goes through {m} landmarks" if m else "the likelihood is exact"
-        return Plan("lbfgs", why, size, self.max_iter * n * (m or n))
+        seconds = self.max_iter * (3e-11 * n * (m or n) ** 2 + 3e-8 * n * (m or n))
+        return Plan("lbfgs", why, size, self.max_iter * n * (m or n), seconds)
 
     def _count_landmarks(self, n: int) -> int:
         """Landmarks to use, 0 for none."""
@@ -300,7 +302,8 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
             sparse = Landmarks(kernel, inputs, points, Y, self.noise_, self.threads)
             coef, reduction = sparse.mean, sparse.reduction
         self._map = LatentMap(kernel, points, coef, reduction, self.noise_, self.threads)
-        self.function_ = Function(kernel, Z if self.landmarks_ is None else self.landmarks_, coef, self._mean)
+        points = Z if self.landmarks_ is None else self.landmarks_
+        self.function_ = Function(kernel, points, coef, self._mean, threads=self.threads)
 
     # ---- use ----
 

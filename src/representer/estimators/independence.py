@@ -12,7 +12,7 @@ from scipy.linalg import eigvalsh
 from representer import _parallel
 from representer._loops import permuted_products
 from representer._parallel import machine_memory
-from representer.estimators.inputs import KernelParameters, to_kernel
+from representer.estimators.inputs import KernelParameters, in_column, to_kernel
 from representer.estimators.resampling import Outcome, combine
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.gram.tiled import Gram
@@ -99,6 +99,7 @@ class HSIC(KernelParameters):
 
     def test(self, X: Any, Y: Any) -> Outcome:
         """Test whether x and y are independent, from the pairs (x_i, y_i)."""
+        X, Y = in_column(X, to_kernel(self.kernel_x)), in_column(Y, to_kernel(self.kernel_y))
         self._check(X, Y)
         rng = np.random.default_rng(self.random_state)
         kernels = tuple(to_kernel(k).with_default_scales(Z) for k, Z in ((self.kernel_x, X), (self.kernel_y, Y)))

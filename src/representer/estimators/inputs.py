@@ -5,6 +5,7 @@ Kernels by name, rows of numbers as scikit-learn checks them, and lists of objec
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from representer.kernels.precomputed import Precomputed
 from representer.kernels.prepared import rows_at
 from representer.kernels.stationary import RBF, Laplacian, Matern
 
+LARGEST_TARGET = 1e151
+"""Targets up to this size, and down to one over it, have squares whose sum is in the range of float64."""
 NAMES: dict[str, type[Kernel]] = {
     "rbf": RBF,
     "linear": Linear,
@@ -88,9 +91,36 @@ def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
             return X
     checks.unmasked(X, "X")
     if kernel.on_vectors:
+        require_numbers(X)
         return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
     checks.number_of(X)
     return X
+
+
+def require_numbers(X: Any) -> None:
+    """Raise if columns of a data frame, or an array, hold anything else, such as words or dates."""
+    if not hasattr(X, "columns"):
+        if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
+            raise TypeError("X holds dates or times; convert them to numbers first, such as days since the first one.")
+        return
+    if not len(X.columns):
+        raise ValueError("X has no columns; give it at least one (0 feature(s)).")
+    if wrong := [str(name) for name in X.columns if not _is_numeric(X[name])]:
+        raise ValueError(
+            f"X has columns that are not numbers: {', '.join(wrong)}; choose columns with On(kernel, names), or "
+            "encode them first."
+        )
+
+
+def _is_numeric(column: Any) -> bool:
+    values = np.asarray(column)
+    if values.dtype.kind != "O":
+        return values.dtype.kind in "biuf"
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _is_plain(X: Any) -> bool:
@@ -100,16 +130,23 @@ def _is_plain(X: Any) -> bool:
     return checks.are_finite(X)
 
 
+def in_column(Y: Any, kernel: Kernel) -> Any:
+    """Numbers as one column, for a kernel on vectors; anything else as it is."""
+    if not kernel.on_vectors or np.ndim(Y) != 1:
+        return Y
+    numbers = np.asarray(Y)
+    if numbers.dtype == object and all(isinstance(y, Real) for y in numbers):
+        numbers = numbers.astype(np.float64)
+    return numbers[:, None] if numbers.dtype.kind in "biuf" else Y
+
+
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """One weight that is not negative for each input, not all zero; None when there are none."""
     if sample_weight is None:
         return None
     checks.unmasked(sample_weight, "sample_weight")
     anchor = np.empty((checks.number_of(X), 1))
-    weights = _check_sample_weight(sample_weight, anchor, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weights > 0):
-        raise ValueError("All sample weights are zero; at least one must be positive.")
-    return weights
+    return _check_sample_weight(sample_weight, anchor, dtype=np.float64, ensure_non_negative=True)
 
 
 def in_units(weights: np.ndarray) -> tuple[np.ndarray, float]:
@@ -133,8 +170,13 @@ def check_targets(estimator: Any, X: Any, y: Any) -> np.ndarray:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     checks.unmasked(y, "y")
+    if np.asarray(y).dtype.kind in "mM":
+        raise TypeError("y holds dates or times; convert them to numbers first, such as days since the first one.")
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     check_lengths(X, y)
+    size = np.abs(y).max(initial=0.0)
+    if size > LARGEST_TARGET or 0.0 < size < 1.0 / LARGEST_TARGET:
+        raise ValueError(f"The largest entry of y is {size:.1e}, whose square is out of range; divide y by it first.")
     return y
 
 

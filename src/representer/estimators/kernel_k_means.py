@@ -111,6 +111,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         kernel = to_kernel(self.kernel).with_default_scales(X, None if given is None else weights)
         require_definite(kernel, "a mean")
         gram = self._gram(kernel, X)
+        self._plan_of(gram).require()
         with _parallel.one_blas_thread():
             K = stored_if_small(gram)
             runs = [
@@ -133,15 +134,22 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Whether `fit` would store the kernel matrix, and the memory and time that it takes."""
-        gram, n = self._gram(self._kernel_for(X), X), checks.number_of(X)
-        return plan_of_products("Lloyd's steps", gram, 10 * 8 * n * self.n_clusters * self.n_init, 20 * self.n_init)
+        return self._plan_of(self._gram(self._kernel_for(X), X))
+
+    def _plan_of(self, gram: Gram) -> Plan:
+        more = 10 * 8 * len(gram) * self.n_clusters * self._at_once(gram)
+        return plan_of_products("Lloyd's steps", gram, more, 20 * self.n_init)
+
+    def _at_once(self, gram: Gram) -> int:
+        """Starts that run together."""
+        return int(np.clip(gram.memory // (16 * 8 * len(gram) * self.n_clusters), 1, self.n_init))
 
     def _warn(self, message: str) -> None:
         warn_user(f"{message}.")
 
     def _starts(self, K: Operator, gram: Gram, weights: np.ndarray) -> list[np.ndarray]:
         """Labels to start from, as many at a time as fit the memory: arrays of shape (n_starts, n)."""
-        n, k, kernel = len(weights), self.n_clusters, gram.kernel
+        k, kernel = self.n_clusters, gram.kernel
         if not isinstance(self.init, str):
             if checks.number_of(self.init) != k:
                 raise ValueError(f"init has {checks.number_of(self.init)} inputs; give one for each of {k} clusters.")
@@ -154,8 +162,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         generators = [np.random.default_rng(seed) for seed in seeds]
         # draws run along the values of the mean embedding, which are the same for any order of the rows
         order = np.argsort(K @ weights, kind="stable")
-        at_once = int(np.clip(gram.memory // (16 * 8 * n * k), 1, self.n_init))
-        parts = _parallel.split(self.n_init, at_once)
+        parts = _parallel.split(self.n_init, self._at_once(gram))
         return [_far_apart(K, weights, order, k, generators[part]) for part in parts]
 
     def _to_centers(self, X: Any) -> tuple[Any, np.ndarray]:

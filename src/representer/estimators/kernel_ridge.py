@@ -29,7 +29,7 @@ from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
-from representer.solvers import choose, conjugate_gradient
+from representer.solvers import choose
 from representer.solvers.leave_one_out import loo_bytes, loo_error
 
 RIDGE_TUNING_ROWS = 2000
@@ -98,17 +98,17 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
             else:
                 solver, plan = choose.ridge(problem, budget, self.solver)
                 plan.require()
-                with self._watched(solver.name) as budget:
+                with self._watched(solver) as budget:
                     result = solver.solve(problem, budget, plan.reason, last)
         self._keep(problem, result)
 
     @contextmanager
-    def _watched(self, solver: str) -> Iterator[Budget]:
+    def _watched(self, solver: Any) -> Iterator[Budget]:
         """The budget of a solver whose iterations callbacks can follow, if it has some."""
-        if solver != conjugate_gradient.name:
+        if not hasattr(solver, "iterations"):
             yield self._budget()
             return
-        with task(self, "conjugate gradients", self.max_iter) as step:
+        with task(self, solver.iterations, self.max_iter) as step:
             budget = self._budget(step)
             with budget.progress:
                 yield budget
@@ -119,6 +119,8 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
         """The problem of the first alpha, all alphas, and whether one is to be chosen."""
         alphas, path = self._alphas(targets.shape[1])
         gram = self._gram(self._kernel_for(X, weights), X)
+        if len(gram) == 1 and (path or self.tune is not None):
+            raise ValueError("Leave-one-out needs more than n_samples = 1 row; give a single alpha, and tune=None.")
         return RidgeProblem(gram, targets, alphas[0], weights, self.fit_intercept), alphas, path
 
     def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:

@@ -129,6 +129,7 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
+        checks.positive(self.C, "C")
         classes = 2 if y is None else len(np.unique(y))
         targets = np.arange(checks.number_of(X), dtype=float) % classes
         loss = Logistic() if classes == 2 else Multinomial()

@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer._loops.k_smallest import keep_smallest
-from representer.estimators.base import KernelEstimator, atomic
+from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.inputs import check_inputs, check_labels, check_targets, to_kernel
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import require_definite
+from representer.result import Plan
 
 
 def nearest(gram: Gram, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -72,6 +73,11 @@ class _Neighbors(KernelEstimator):
         require_definite(self.kernel_, "a distance")
         self._fitted = self._gram(self.kernel_, X)
         self.n_samples_fit_ = n
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """What `fit` keeps; kernel values are computed by `predict`."""
+        gram = self._gram(self._kernel_for(X), X)
+        return Plan("brute force", "fit keeps the inputs", gram.nbytes, 0).within(gram.memory, "use fewer rows")
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """The nearest training inputs of each input in X, nearest first.
@@ -170,7 +176,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _Neighbors):
     @atomic
     def fit(self, X: Any, y: Any) -> KernelNeighborsClassifier:
         """Keep the inputs X and their labels y."""
-        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         self.classes_, self._labels = check_labels(self, X, y, least=1)
         self._prepare(X)
         return self
@@ -205,8 +211,8 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _Neighbors):
     @atomic
     def fit(self, X: Any, y: Any) -> KernelNeighborsRegressor:
         """Keep the inputs X and their targets y of shape (n,) or (n, n_targets)."""
-        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-        self._targets = check_targets(self, X, y)
+        X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
+        self._targets = own(check_targets(self, X, y))
         self._prepare(X)
         return self
 

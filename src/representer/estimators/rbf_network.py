@@ -12,7 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from representer.estimators.base import KernelEstimator, atomic, warn_user
-from representer.estimators.inputs import NAMES, check_targets, check_weights, is_precomputed, reset_fitted, to_kernel
+from representer.estimators.inputs import (
+    NAMES,
+    check_targets,
+    check_weights,
+    is_precomputed,
+    require_numbers,
+    reset_fitted,
+    to_kernel,
+)
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -157,8 +165,9 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RBFNetwork:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
         reset_fitted(self, "loo_scores_", "loo_predictions_")
-        kernel, alphas, budget = self._kernel(), self._alphas(), self._budget()
+        (kernel, self.degree_), alphas, budget = self._kernel(), self._alphas(), self._budget()
         checks.unmasked(X, "X")
+        require_numbers(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32]).astype(np.float64, copy=False)
         y = check_targets(self, X, y)
         weights = check_weights(sample_weight, X)
@@ -193,8 +202,8 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         path = len(self._alphas()) > 1
         return Saddle.cost(n, path, budget) if self.centers is None else Restricted.cost(n, m, budget)
 
-    def _kernel(self) -> Kernel:
-        """The kernel; sets degree_."""
+    def _kernel(self) -> tuple[Kernel, int]:
+        """The kernel, and the degree of polynomials beside it."""
         if isinstance(self.kernel, str) and self.kernel not in {*RADIAL, *NAMES} - {"precomputed"}:
             raise ValueError(
                 f"kernel is {self.kernel!r}; pass a kernel object such as ThinPlate(), or one of the names "
@@ -209,13 +218,13 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 f"{kernel!r} is not even conditionally positive definite, so a network of it has no unique fit; use "
                 "ThinPlate(), Polyharmonic(), Multiquadric() or a positive definite kernel."
             )
-        self.degree_ = max(order - 1, 0) if self.degree is None else checks.integer(self.degree, "degree", -1)
-        if self.degree_ < order - 1:
+        degree = max(order - 1, 0) if self.degree is None else checks.integer(self.degree, "degree", -1)
+        if degree < order - 1:
             raise ValueError(
                 f"degree is {self.degree}, but {kernel!r} is conditionally positive definite of order {order} and "
                 f"needs polynomials of degree {order - 1} or more."
             )
-        return kernel
+        return kernel, degree
 
     def _alphas(self) -> np.ndarray:
         try:

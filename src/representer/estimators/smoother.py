@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
-from representer.estimators.base import atomic, warn_user
-from representer.estimators.density import DISTANCES, check_bandwidths, is_path, pick
+from representer.estimators.base import atomic, own, warn_user
+from representer.estimators.density import DISTANCES, check_bandwidths, is_path, pick, plan_of_windows
 from representer.estimators.inputs import check_inputs, check_targets, check_weights, is_precomputed, reset_fitted
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.windows import window_of, window_sums
+from representer.result import Plan
 
 UNDERFLOW = {"float32": 2.0**-90, "float64": 2.0**-890}
 """Values of kernels below it, in units of k(x, x), may be no values: loops hold exp above 2^-100 and 2^-900."""
@@ -89,7 +90,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Keep inputs X and targets y of shape (n,) or (n, n_targets), and choose the bandwidth."""
         reset_fitted(self, "loo_scores_", "loo_predictions_")
         by_kernel = isinstance(self.window, Kernel)
-        X = check_inputs(self, X, self.window if by_kernel else DISTANCES, reset=True)
+        X = own(check_inputs(self, X, self.window if by_kernel else DISTANCES, reset=True))
         y = check_targets(self, X, y)
         weights = check_weights(sample_weight, X)
         if self.degree not in (0, 1):
@@ -107,6 +108,12 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         else:
             self._fit_window(X, targets, weights)
         return self
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """What `fit` keeps, and the memory and time that choosing a bandwidth takes."""
+        if not isinstance(self.window, Kernel):
+            return plan_of_windows(X, self.bandwidth)
+        return Plan("sums of windows", "fit keeps the inputs", Gram(self.window.with_default_scales(X), X).nbytes, 0)
 
     def _fit_kernel(self, X: Any, weights: np.ndarray | None) -> None:
         if self.bandwidth is not None:

@@ -15,6 +15,7 @@ from representer.estimators.inputs import check_inputs, to_kernel
 from representer.estimators.kernel_k_means import check_count
 from representer.gram.operator import Operator
 from representer.gram.stored import stored_if_small
+from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.result import Plan, plan_of_products
 
@@ -100,7 +101,9 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if count > n:
             raise ValueError(f"n_components is {count}, but there are only {n} inputs.")
         self.kernel_ = to_kernel(self.kernel).with_default_scales(X)
-        K = stored_if_small(self._gram(self.kernel_, X))
+        gram = self._gram(self.kernel_, X)
+        self._plan_of(gram).require()
+        K = stored_if_small(gram)
         own = K.diag().astype(np.float64)
         degrees = K @ np.ones(n) - own
         if degrees.min() < -1e-10 * np.abs(degrees).max():
@@ -119,7 +122,10 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Whether `fit` would store the kernel matrix, and the memory and time that it takes."""
-        gram, n = self._gram(self._kernel_for(X), X), checks.number_of(X)
+        return self._plan_of(self._gram(self._kernel_for(X), X))
+
+    def _plan_of(self, gram: Gram) -> Plan:
+        n = len(gram)
         dense = 24 * n * n if n <= DENSE_LAPLACIAN_UP_TO else 8 * n * (2 * self.n_clusters + 20)
         return plan_of_products("eigenvectors of the Laplacian", gram, dense, 60)
 

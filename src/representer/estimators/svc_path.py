@@ -136,6 +136,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         self.best_params_ = {"C": float(self.C_[best[1]]), "kernel": kernels[best[0]]}
         chosen = SVC(tol=self.tol, memory=self.memory, threads=self.threads).set_params(**self.best_params_)
         self.best_estimator_ = chosen.fit(X, y)
+        self.certificate_ = self.best_estimator_.certificate_
         return self
 
     def _grid(self) -> tuple[list[Kernel], np.ndarray]:
@@ -148,9 +149,10 @@ class SVCPath(ClassifierMixin, KernelEstimator):
             require_definite(kernel, "a support vector machine")
         return kernels, np.sort([checks.positive(value, "C") for value in C.tolist()])
 
-    def plan(self, X: Any, y: Any) -> Plan:
-        """How `fit` would solve for these inputs, and the memory and time that it takes."""
-        return self._planned(self._grid()[0], X, np.unique(np.asarray(y), return_inverse=True)[1])[0]
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """How `fit` would solve for these inputs, and the memory and time that it takes; of two classes without y."""
+        y = np.arange(checks.number_of(X)) % 2 if y is None else np.asarray(y)
+        return self._planned(self._grid()[0], X, np.unique(y, return_inverse=True)[1])[0]
 
     def _planned(self, kernels: list[Kernel], X: Any, codes: np.ndarray) -> tuple[Plan, Any, bool]:
         """The plan, the type of kernel values, and whether distances are kept for several kernels.
@@ -253,13 +255,18 @@ class SVCPath(ClassifierMixin, KernelEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """That of the best estimator."""
-        check_is_fitted(self)
+        X = self._checked(X)
         return self.best_estimator_.decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes by the best estimator."""
-        check_is_fitted(self)
+        X = self._checked(X)
         return self.best_estimator_.predict(X)
+
+    def _checked(self, X: Any) -> Any:
+        """X as the best estimator was fitted to it."""
+        check_is_fitted(self)
+        return check_inputs(self, X, self.best_estimator_.kernel_, reset=False)
 
 
 def _matrix(gram: Gram, number: Any) -> Stored:

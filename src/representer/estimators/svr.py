@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from representer.estimators.base import atomic
-from representer.estimators.inputs import check_inputs, check_lengths, check_weights, to_kernel
+from representer.estimators.inputs import check_inputs, check_targets, check_weights, to_kernel
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -160,10 +160,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
 def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Gram, np.ndarray, np.ndarray]:
     """K, targets and weights of a regression, checked."""
     X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
-    checks.unmasked(y, "y")
-    y = column_or_1d(y, dtype=np.float64, warn=True)
-    checks.finite(y, "y")
-    check_lengths(X, y)
+    y = column_or_1d(check_targets(self, X, y), warn=True)
     given = check_weights(sample_weight, X)
     weights = np.ones(len(y)) if given is None else given
     return self._gram(self._definite_kernel(X, given), X), y, weights

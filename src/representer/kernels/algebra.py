@@ -231,6 +231,11 @@ class Scaled(Unary):
         return f"{self.factor!r} * {self.kernel._printed_inside(3)}"
 
     @property
+    def unscaled(self) -> tuple[Kernel, float]:
+        kernel, factor = self.kernel.unscaled
+        return kernel, factor * self.factor
+
+    @property
     def definite(self) -> bool:  # type: ignore[override]
         return self.kernel.definite and self.factor >= 0
 

@@ -79,6 +79,11 @@ class Kernel(Parameters):
     radial: Radial | None = None
     """How k falls with a distance of its inputs, if it does."""
 
+    @property
+    def unscaled(self) -> tuple[Kernel, float]:
+        """The kernel without constant factors, and their product."""
+        return self, 1.0
+
     # ---- the user's face ----
 
     def __call__(self, X: Any, Y: Any = None, *, threads: int | None = None) -> np.ndarray:

@@ -220,7 +220,8 @@ def length_scale(value: Any, n_columns: int, name: str = "length_scale") -> np.n
     if isinstance(value, float) and 0.0 < value < np.inf:
         return np.asarray(value, np.float64)
     try:
-        scale = np.asarray(1.0 if value is None else value, np.float64)
+        given = np.asarray(1.0 if value is None else value)
+        scale = given.astype(np.float64) if given.dtype.kind in "iuf" else np.array(np.nan)
     except (TypeError, ValueError):
         scale = np.array(np.nan)
     if scale.ndim > 1 or not np.all((scale > 0.0) & (scale < np.inf)):

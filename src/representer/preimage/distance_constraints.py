@@ -61,7 +61,7 @@ def _nearest(target: Target, functions: np.ndarray, index: np.ndarray) -> np.nda
         def visit(some: slice, count: int = count) -> np.ndarray:
             return _locate_from_values(target, functions[some], index[some, :count])
 
-        parts = strips(len(functions), visit)
+        parts = strips(len(functions), visit, target.threads)
         for Z in map(target.from_scaled, np.concatenate(parts, axis=1)):
             squares = target.squared_distances(Z, functions)
             best = np.where((squares < lowest)[:, None], Z, best) if best.size else Z

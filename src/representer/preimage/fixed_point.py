@@ -79,5 +79,5 @@ def _evaluate(target: Target, Z: np.ndarray, functions: np.ndarray) -> tuple[np.
         good = total > 1e-8 * np.abs(weights).sum(axis=1, dtype=np.float64)
         return squares, B.combine(weights) / np.where(good, total, 1.0)[:, None], good
 
-    squares, means, good = zip(*strips(len(A), visit), strict=True)
+    squares, means, good = zip(*strips(len(A), visit, target.threads), strict=True)
     return np.concatenate(squares), target.from_scaled(np.concatenate(means)), np.concatenate(good)

@@ -35,7 +35,7 @@ def learned(target: Target, *, alpha: float = 1e-3, memory: int | None = None) -
             f"method='learned' needs {8 * n * n / 1e9:.3g} GB for {n} x {n} values, above the budget of "
             f"{budget / 1e9:.3g} GB; use another method, fewer training inputs, or a larger memory=."
         )
-    L = Gram.of(target.kernel, target.inputs).dense().astype(np.float64, copy=False)
+    L = Gram.of(target.kernel, target.inputs, threads=target.threads).dense().astype(np.float64, copy=False)
     typical = target.diagonal.mean() - L.mean()
     rate = 0.5 / typical if typical > 0 else 0.5
     L *= -2.0

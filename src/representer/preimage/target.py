@@ -12,7 +12,6 @@ from representer import _parallel
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.algebra import Scaled
 from representer.kernels.base import Kernel, require_definite
 
 STRIP_ROWS = 64
@@ -32,7 +31,8 @@ class Target:
         self.X = _plain(function.X, self.kernel)
         self.inputs = function.inputs
         coef = function.coef.reshape(len(self.inputs), -1).astype(np.float64)
-        self.values = Gram.of(self.kernel, self.inputs) @ coef
+        self.threads = function.threads
+        self.values = Gram.of(self.kernel, self.inputs, threads=self.threads) @ coef
         """f(x_i), array of shape (n, m)."""
         self.squares = np.einsum("ij,ij->j", coef, self.values)
         """||f||^2, array of shape (m,)."""
@@ -70,7 +70,7 @@ class Target:
             values = np.einsum("ij,ij->i", K, self.coef[functions[rows]])
             return self.kernel.diagonal(part) - 2.0 * values
 
-        return np.maximum(np.concatenate(strips(len(A), visit)) + self.squares[functions], 0.0)
+        return np.maximum(np.concatenate(strips(len(A), visit, self.threads)) + self.squares[functions], 0.0)
 
     def with_gradients(self, Z: Any, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The squared distances, and their gradients d k(z, z) / dz - 2 df(z) / dz."""
@@ -87,7 +87,7 @@ class Target:
             ]
             return self.kernel.diagonal(part) - 2.0 * values, gradient + np.concatenate(own)
 
-        values, gradients = zip(*strips(len(A), visit), strict=True)
+        values, gradients = zip(*strips(len(A), visit, self.threads), strict=True)
         squares = np.maximum(np.concatenate(values) + self.squares[functions], 0.0)
         return squares, np.concatenate(gradients).astype(np.float64)
 
@@ -99,11 +99,7 @@ class Target:
 
         The pre-image of sum_i coef_i k(x_i, .) does not depend on it.
         """
-        kernel: Any = self.kernel
-        factor = 1.0
-        while isinstance(kernel, Scaled):
-            kernel, factor = kernel.kernel, factor * kernel.factor
-        return kernel, factor
+        return self.kernel.unscaled
 
     @property
     def on_rows(self) -> bool:
@@ -143,10 +139,10 @@ class Target:
         return self.kernel.precomputed
 
 
-def strips(n: int, visit: Callable[[slice], Any]) -> list:
-    """visit(rows) for strips of n rows, on all cores."""
+def strips(n: int, visit: Callable[[slice], Any], threads: int | None) -> list:
+    """visit(rows) for strips of n rows, on so many threads."""
     tiles = [(rows, slice(0, 0)) for rows in _parallel.split(n, STRIP_ROWS)]
-    runs = _parallel.map_tiles(tiles, lambda run: [visit(rows) for rows, _ in run], runs=len(tiles))
+    runs = _parallel.map_tiles(tiles, lambda run: [visit(rows) for rows, _ in run], runs=len(tiles), threads=threads)
     return [part for run in runs for part in run]
 
 

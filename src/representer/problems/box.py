@@ -87,7 +87,8 @@ class BoxProblem:
         may change of all this widens it.
         """
         b, roots = np.asarray(intercepts), np.sqrt(np.abs(self.diagonal))
-        error = np.hypot(error, ROUNDINGS * roots * np.linalg.norm(roots * c))
+        added = roots * c if self.gram.stored is None else np.bincount(self.gram.places, roots * c)  # of one input
+        error = np.hypot(error, ROUNDINGS * roots * np.linalg.norm(added))
         box = self.lower, self.upper, self.epsilon, self.group_of
         dual, gap, rounding = box_dual.values(c, g, error, self.targets, *box, b)
         off = float(b @ (self.sums - np.bincount(self.group_of, c, minlength=self.n_groups)))

@@ -38,8 +38,6 @@ def cheapest(
     plans = [(solver, solver.cost(problem, budget, *more)) for solver in solvers if wanted in ("auto", solver.name)]
     if wanted != "auto":
         solver, plan = plans[0]
-        if plan.refusal and plan.bytes <= budget.memory:  # not for its size: it cannot solve this problem
-            raise ValueError(plan.refusal)
         return solver, replace(plan, why="it was asked for")
     fitting = [pair for pair in plans if not pair[1].refusal]
     return min(fitting or plans, key=lambda pair: pair[1].seconds)

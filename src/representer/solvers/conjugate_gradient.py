@@ -29,6 +29,7 @@ GRAM_RUNS = 4
 """Parts of F F' that are summed on their own: each is as large as the whole."""
 
 name = "conjugate_gradient"
+iterations = "conjugate gradients"
 way_out = "use fewer rows, or a larger memory="
 
 
@@ -41,7 +42,7 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
     plan = Plan(name, "n is large", bytes_, (4 if stored else 40) * n * n // 2, PRODUCTS_SECONDS * n * n, form=form)
     if problem.alpha.min() == 0:
         refusal = "Conjugate gradients need a positive alpha; use solver='cholesky'."
-        return replace(plan, seconds=np.inf, refusal=refusal)
+        return replace(plan, seconds=np.inf, refusal=refusal, error=ValueError)
     return (replace(plan, seconds=TINY_RIDGE * plan.seconds) if tiny else plan).within(budget.memory, way_out)
 
 
@@ -228,7 +229,7 @@ def _inner(
         rho[live] = np.where(curvature > 0, new, 0.0)  # a direction without curvature is rounding, and ends its column
         size = float((np.linalg.norm(R, axis=0) / np.maximum(start, 1e-300)).max())
         best = min(best, size)
-        if progress is not None and progress("conjugate gradients", size):
+        if progress is not None and progress(iterations, size):
             return X, step, True
         if step % patience == 0:
             if best > 0.95 * before:

@@ -54,7 +54,7 @@ def cost(problem: EigenProblem, budget: Budget, n_components: int | None) -> Pla
             f"solver='davidson' finds at most a tenth of all components, here {n // 10}, but {wanted} are wanted; "
             "use fewer n_components or solver='dense'."
         )
-        return replace(plan, seconds=np.inf, refusal=refusal)
+        return replace(plan, seconds=np.inf, refusal=refusal, error=ValueError)
     return plan.within(budget.memory, way_out)
 
 

@@ -36,6 +36,8 @@ def check_solver(solver: Any, problem: RidgeProblem, budget: Budget) -> Result:
     assert certificate.reason == plan.reason, f"the reason is {certificate.reason!r}, not {plan.reason!r}"
     used, planned = certificate.bytes, plan.bytes
     assert 0 < used <= 1.2 * planned, f"{used} bytes were used and {planned} were planned"
+    least = problem.gram.nbytes
+    assert planned > least, f"{planned} bytes are planned, and the inputs alone take {least}"
     assert certificate.kernel_evaluations > 0, "kernel values are not counted"
     within = bool(np.all(certificate.residuals <= budget.tol))
     assert certificate.converged == within, f"converged is {certificate.converged}, the tolerance says {within}"

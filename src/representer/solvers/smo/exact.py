@@ -22,7 +22,12 @@ def add_products(
 ) -> None:
     """g[rows] <- g[rows] + K[rows, index] change, with K in this precision."""
     if len(index) and len(rows):
-        K = problem.gram.gram if problem.gram.stored is not None else problem.gram
+        K = problem.gram
+        if K.stored is not None:
+            if rows is not index:  # changes of one input are added first, so that opposite ones leave no rounding
+                _, first, place = np.unique(K.places[index], return_index=True, return_inverse=True)
+                index, change = index[first], np.bincount(place, change)
+            K = K.gram
         K = K.astype(dtype)
         part = K.take(rows) if rows is index else K.take(rows, index)
         state.g[rows] += part @ change
