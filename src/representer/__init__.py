@@ -9,9 +9,11 @@ from representer.estimators.gaussian_process_classifier import GaussianProcessCl
 from representer.estimators.gplvm import GPLVM
 from representer.estimators.herding import herding
 from representer.estimators.independence import HSIC
+from representer.estimators.kernel_classifier import KernelClassifier
 from representer.estimators.kernel_k_means import KernelKMeans
 from representer.estimators.kernel_machine import KernelMachine
 from representer.estimators.kernel_pca import KernelPCA
+from representer.estimators.kernel_regressor import KernelRegressor
 from representer.estimators.kernel_ridge import KernelRidge
 from representer.estimators.logistic_regression import KernelLogisticRegression
 from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
@@ -42,6 +44,7 @@ __all__ = [
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
     "Gram",
+    "KernelClassifier",
     "KernelFisherDiscriminant",
     "KernelKMeans",
     "KernelLogisticRegression",
@@ -51,6 +54,7 @@ __all__ = [
     "KernelPCA",
     "KernelPoissonRegression",
     "KernelQuantileRegression",
+    "KernelRegressor",
     "KernelRidge",
     "KernelRidgeClassifier",
     "NadarayaWatson",

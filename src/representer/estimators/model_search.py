@@ -1,0 +1,220 @@
+"""The search for the kernel of a table: families, length scales of columns and alpha, on growing subsets of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from representer.estimators.tuning import Tuned, Tuning
+from representer.functions import Function
+from representer.kernels.base import Kernel
+from representer.kernels.dot_product import Linear
+from representer.kernels.stationary import RBF, Matern
+from representer.problems.ridge import RidgeProblem
+from representer.result import Budget
+from representer.solvers import cholesky
+
+FAMILIES = {"Matern-1/2": 0.5, "Matern-3/2": 1.5, "Matern-5/2": 2.5, "RBF": np.inf}
+"""Smoothness of the kernels that are tried."""
+FIRST_ROWS = 400
+"""Rows on which families and forms of length scales are compared."""
+MOST_ROWS = 1600
+"""Rows beyond which no search goes: one value of the objective takes some n^3 operations."""
+UNSEEN_ROWS = 2000
+"""Rows beside them that a kernel is judged by."""
+SHRINK = 100.0, 20.0, 4.0
+"""How strongly length scales of columns are held together, of which unseen rows choose."""
+FINALISTS = 2
+"""Families whose length scales of columns are searched."""
+SETTLED = 0.01
+"""Gain in the logarithm of the error by tuning on twice as many rows below which more of them are not needed."""
+MANY_SCALES = 30
+"""Columns from which length scales start at the mean squared slopes of the function with a single one."""
+LINEAR = 0.1
+"""Weight of the linear part where the search starts."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One kernel that was tuned, and how it did."""
+
+    family: str
+    form: str
+    rows: int
+    tuned: Tuned
+    shrink: float
+    unseen: np.ndarray = field(repr=False)
+    """The loss of each row that the tuning did not see; empty if there are too few rows for that."""
+    seconds: float = 0.0
+
+    @property
+    def loo(self) -> float:
+        """The mean leave-one-out loss on its rows."""
+        return float(np.exp(self.tuned.objective))
+
+    @property
+    def score(self) -> float:
+        """The mean loss of unseen rows, or the leave-one-out loss where there are none."""
+        return float(self.unseen.mean()) if self.unseen.size else self.loo
+
+
+def column_scales(X: np.ndarray) -> np.ndarray:
+    """A robust scale of each column: that of a normal law with its quartiles, half the range of two values."""
+    low, high = np.quantile(X, [0.25, 0.75], axis=0)
+    spread, deviation = (high - low) / 1.349, X.std(axis=0)
+    two = np.array([len(np.unique(column[:1000])) <= 2 for column in X.T])
+    scales = np.where(two, 0.5 * np.ptp(X, axis=0), np.where(spread > 1e-12 * np.abs(high), spread, deviation))
+    return np.where(scales > 0.0, scales, 1.0)
+
+
+def steadiest(trials: list[Trial]) -> Trial:
+    """Of those that unseen rows cannot tell from the best one, the trial with the strongest shrinking.
+
+    They can if the mean of the differences of their losses is more than its standard error.
+    """
+    best = min(trials, key=lambda trial: trial.score)
+    if not best.unseen.size:
+        return best
+
+    def is_worse(trial: Trial) -> bool:
+        off = trial.unseen - best.unseen
+        return bool(off.mean() > off.std() / np.sqrt(off.size))
+
+    alike = [trial for trial in trials if not is_worse(trial)]
+    most = max(trial.shrink for trial in alike)
+    return min((trial for trial in alike if trial.shrink == most), key=lambda trial: trial.score)
+
+
+class ModelSearch:
+    """Families of kernels with one length scale, then a length scale per column, then more rows.
+
+    Parameters
+    ----------
+    tuning : Tuning
+        On all rows.
+    deadline : float
+        The time of `perf_counter` after which no step begins.
+    seed : int
+    tell : function of a text
+        Called before each trial.
+    """
+
+    def __init__(self, tuning: Tuning, deadline: float, seed: int, tell: Callable[[str], None]):
+        self.tuning, self.deadline, self.tell = tuning, deadline, tell
+        self.n = len(tuning.targets)
+        self.order = np.random.default_rng(seed).permutation(self.n)
+        self.scales = column_scales(tuning.X) * np.sqrt(tuning.X.shape[1])
+        self.trials: list[Trial] = []
+        self.stopped = False
+
+    def run(self) -> Trial:
+        """The best trial; the first one is there whatever the deadline is."""
+        rows = min(self.n, FIRST_ROWS)
+        for name in FAMILIES:
+            self._try(name, rows, np.inf, self._kernel(name), 0.1)
+        best = self._columns(sorted(self.trials, key=lambda trial: trial.score)[:FINALISTS], rows)
+        while rows < min(self.n, MOST_ROWS) and not self._late(8.0 * best.seconds):
+            rows = min(2 * rows, self.n, MOST_ROWS)
+            tuned = best.tuned
+            found = self._try(best.family, rows, best.shrink, tuned.kernel, tuned.alpha, max_iter=6)
+            if found is None:
+                break
+            best = found
+            if found.tuned.at_start - found.tuned.objective < SETTLED:
+                break
+        return best
+
+    def _kernel(self, family: str) -> Kernel:
+        nu = FAMILIES[family]
+        radial = RBF(self.scales) if nu == np.inf else Matern(self.scales, nu=nu)
+        return radial + LINEAR * Linear(self.scales)
+
+    def _columns(self, finalists: list[Trial], rows: int) -> Trial:
+        """Of trials with one length scale and those with a length scale per column, the best on unseen rows."""
+        if len(self.scales) == 1:
+            return finalists[0]
+        candidates = list(finalists)
+        for trial in finalists:
+            start = self._with_slopes(trial) if len(self.scales) > MANY_SCALES else trial.tuned.kernel
+            for shrink in SHRINK:
+                found = self._try(trial.family, rows, shrink, start, trial.tuned.alpha)
+                if found is None:
+                    return steadiest(candidates)
+                candidates.append(found)
+        return steadiest(candidates)
+
+    def _late(self, seconds: float = 0.0) -> bool:
+        """Whether a step that takes so long would end after the deadline."""
+        return self.stopped or perf_counter() + seconds > self.deadline
+
+    def _on(self, rows: int, shrink: float, **options: Any) -> Tuning:
+        some = self.order[:rows]
+        fixed = [*self.tuning.fixed, "right__kernel__length_scale"]
+        return replace(self.tuning.on(some, self.tuning.X[some]), shrink=shrink, fixed=fixed, tol=1e-4, **options)
+
+    def _try(
+        self, family: str, rows: int, shrink: float, kernel: Kernel, alpha: float, max_iter: int = 50
+    ) -> Trial | None:
+        """A trial, unless it is too late for another one."""
+        if self.trials and self._late(self.trials[-1].seconds):
+            return None
+        form = "one length scale" if shrink == np.inf else f"a length scale per column, shrink {shrink:g}"
+        self.tell(f"{family}, {form}, {rows:,} rows")
+        begin = perf_counter()
+        tuned = self._on(rows, shrink, max_iter=max_iter).run(kernel, alpha, self._late)
+        trial = Trial(family, form, rows, tuned, shrink, np.empty(0))
+        trial = replace(trial, unseen=self._unseen(trial), seconds=perf_counter() - begin)
+        self.trials.append(trial)
+        return trial
+
+    def _unseen(self, trial: Trial) -> np.ndarray:
+        """Losses of rows beside those of the trial; where there are few, those of folds that are tuned without them."""
+        left = self.order[trial.rows : trial.rows + UNSEEN_ROWS]
+        if len(left) >= min(trial.rows // 2, 250):
+            return self._losses(trial.tuned, self.order[: trial.rows], left)
+        if trial.rows > FIRST_ROWS:
+            return np.empty(0)
+        losses = []
+        for fold in np.array_split(np.arange(trial.rows), 3):
+            rest = np.setdiff1d(np.arange(trial.rows), fold)
+            some = self.order[rest]
+            tuning = self._on(trial.rows, trial.shrink, max_iter=20)
+            start = trial.tuned if trial.shrink == np.inf else replace(trial.tuned, kernel=self._untied(trial))
+            tuned = tuning.on(rest, self.tuning.X[some]).run(start.kernel, start.alpha, self._late)
+            losses.append(self._losses(tuned, some, self.order[fold]))
+        return np.concatenate(losses)
+
+    def _untied(self, trial: Trial) -> Kernel:
+        """The kernel where length scales of columns have the ratios at which they start, so that a fold is not seen."""
+        kernel = clone(trial.tuned.kernel)
+        known = np.asarray(kernel.get_params()["left__length_scale"])
+        common = np.exp(np.mean(np.log(known) - np.log(self.scales)))
+        return kernel.set_params(left__length_scale=common * self.scales)
+
+    def _losses(self, tuned: Tuned, rows: np.ndarray, unseen: np.ndarray) -> np.ndarray:
+        tuning = self.tuning
+        truth, found = tuning.targets[unseen], self.function(tuned, rows)(tuning.X[unseen])
+        losses = (truth - found) ** 2 if tuning.loss is None else tuning.loss.value(truth, found)
+        return losses.mean(axis=1)
+
+    def function(self, tuned: Tuned, rows: np.ndarray) -> Function:
+        """The fit of some rows."""
+        some = self.tuning.on(rows, self.tuning.X[rows])
+        problem: RidgeProblem = some.problem(tuned.kernel, tuned.alpha)
+        result = cholesky.solve(problem, Budget(2**34, 1e-6, threads=self.tuning.threads), "")
+        return Function(tuned.kernel, some.X, result.coef, result.intercept, threads=self.tuning.threads)
+
+    def _with_slopes(self, trial: Trial) -> Kernel:
+        """Length scales that fall with the root mean squared slope of the function along their column."""
+        rows = self.order[: trial.rows]
+        slopes = self.function(trial.tuned, rows).gradient(self.tuning.X[rows[:200]])
+        squares = np.mean(slopes.reshape(-1, len(self.scales)) ** 2, axis=0) * self.scales**2
+        factors = (squares + 1e-3 * squares.mean()) ** -0.25
+        factors = np.clip(factors / np.exp(np.log(factors).mean()), 0.2, 5.0)
+        kernel = clone(trial.tuned.kernel)
+        return kernel.set_params(left__length_scale=factors * kernel.get_params()["left__length_scale"])

@@ -1,0 +1,58 @@
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.metrics import log_loss
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from representer import KernelClassifier
+from representer.estimators.kernel_classifier import _calibrated
+
+REPEATED = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "a row that is left out is seen if it is repeated"
+    for kind in ("dense", "sparse")
+}
+
+
+@parametrize_with_checks([KernelClassifier(time_limit=1e-3)], expected_failed_checks=lambda _: REPEATED)
+def test_estimator_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The search stopped at its time_limit")
+        check(estimator)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_calibrated(classes):
+    X, y = make_classification(700, 8, n_informative=5, n_classes=classes, flip_y=0.1, random_state=0)
+    y = np.array(["a", "b", "c"])[y]
+    model = KernelClassifier().fit(X[:400], y[:400])
+    P = model.predict_proba(X[400:])
+    assert P.shape == (300, classes)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.log(P), model.predict_log_proba(X[400:]))
+    np.testing.assert_array_equal(model.predict(X[400:]), model.classes_[P.argmax(axis=1)])
+    score = model.score(X[400:], y[400:])
+    assert score > 0.8
+    assert model.loo_score_ == pytest.approx(score, abs=0.07)
+    assert log_loss(y[400:], P) < 0.55
+    assert P.max(axis=1).mean() == pytest.approx(score, abs=0.07)  # as sure as it is right
+    assert model.decision_function(X[:3]).shape == ((3,) if classes == 2 else (3, 3))
+
+
+def test_calibration_has_the_greatest_likelihood(rng):
+    """Of a softmax with scale 2 and a shift, from many values."""
+    values = rng.normal(size=(20_000, 2))
+    p = 1.0 / (1.0 + np.exp(-(2.0 * (values[:, 1] - values[:, 0]) + 0.5)))
+    found = _calibrated(values, (rng.random(20_000) < p).astype(int), np.ones(20_000))
+    assert found[0] == pytest.approx(2.0, rel=0.1)
+    assert found[2] - found[1] == pytest.approx(0.5, abs=0.1)
+
+
+def test_small_noisy_tables_keep_one_length_scale():
+    """Twenty columns that matter alike: length scales of their own would follow noise."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1200)
+    X = rng.normal(size=(1200, 20)) + np.where(y, 1.0, -1.0)[:, None] * 2.0 / np.sqrt(20.0)
+    model = KernelClassifier().fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.95  # the best possible is 0.977

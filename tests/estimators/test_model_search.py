@@ -1,0 +1,66 @@
+from time import perf_counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from representer.estimators.model_search import FAMILIES, ModelSearch, Trial, column_scales, steadiest
+from representer.estimators.tuning import Tuning
+
+
+def search(X, y, seconds=60.0, told=None):
+    y = (y - y.mean()) / y.std()
+    tell = (lambda text: None) if told is None else told.append
+    return ModelSearch(Tuning(X, y[:, None], intercept=True), perf_counter() + seconds, 0, tell)
+
+
+def test_scales_of_columns_are_robust(rng):
+    X = np.column_stack([3.0 * rng.normal(size=500), rng.integers(0, 2, 500), np.ones(500), np.zeros(500)])
+    X[0, 0] = 1e9
+    X[:5, 3] = [1.0, 2.0, 3.0, 4.0, 5.0]
+    found = column_scales(X)
+    assert found[0] == pytest.approx(3.0, rel=0.15)
+    assert found[1:3].tolist() == [0.5, 1.0]
+    assert found[3] == pytest.approx(X[:, 3].std())
+
+
+def trial(losses, shrink):
+    losses = np.asarray(losses)
+    return Trial("RBF", "", 10, SimpleNamespace(objective=np.log(losses.mean())), shrink, losses)
+
+
+def test_flexible_kernels_must_be_better_than_noise(rng):
+    losses = rng.exponential(size=400)
+    free, held = trial(losses, 4.0), trial(losses + rng.normal(size=400), np.inf)
+    assert held.score > free.score or held.score < free.score
+    assert steadiest([free, trial(losses + 0.01 * rng.normal(size=400), np.inf)]).shrink == np.inf
+    assert steadiest([free, trial(losses + 0.5, np.inf)]) is free
+    assert steadiest([Trial("RBF", "", 10, SimpleNamespace(objective=o), 1.0, np.empty(0)) for o in (2, 1)]).loo < 3.0
+
+
+def test_columns_that_do_not_matter_get_long_scales(rng):
+    X = rng.normal(size=(900, 4)) * [1.0, 10.0, 0.1, 1.0] + [0.0, 5.0, 0.0, 100.0]
+    y = np.sin(2.0 * X[:, 0]) + 0.2 * rng.normal(size=900)
+    told = []
+    found = search(X, y, told=told)
+    best = found.run()
+    scales = best.tuned.kernel.get_params()["left__length_scale"] / found.scales
+    assert "per column" in best.form
+    assert scales[1:].min() > 2.0 * scales[0]
+    assert best.rows > 400
+    assert len(told) == len(found.trials)
+    assert {t.family for t in found.trials} == set(FAMILIES)
+
+
+def test_without_time_there_is_one_trial(rng):
+    found = search(rng.normal(size=(60, 2)), rng.normal(size=60), seconds=-1.0)
+    assert found.run() is found.trials[0]
+    assert len(found.trials) == 1
+
+
+def test_many_columns_start_from_slopes(rng):
+    X = rng.normal(size=(150, 32))
+    found = search(X, X[:, 0] + np.sin(2.0 * X[:, 1]))
+    first = found._try("RBF", 150, np.inf, found._kernel("RBF"), 0.1)
+    start = found._with_slopes(first).get_params()["left__length_scale"] / found.scales
+    assert start[:2].max() < 0.7 * np.median(start[2:])

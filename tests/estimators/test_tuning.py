@@ -1,0 +1,76 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from representer.estimators.tuning import ALPHAS, Tuning
+from representer.kernels import RBF, Linear, Matern
+from representer.losses import Huber, SquaredHinge
+
+
+@pytest.fixture
+def tuning(rng):
+    X = rng.normal(size=(40, 3))
+    y = np.sin(2.0 * X[:, :1]) + 0.1 * rng.normal(size=(40, 1))
+    return Tuning(X, y, intercept=True)
+
+
+def scales(tuned):
+    return np.asarray(tuned.kernel.length_scale)
+
+
+def test_length_scales_follow_what_matters(tuning):
+    tuned = tuning.run(RBF(np.ones(3)), 0.1)
+    assert scales(tuned)[1:].min() > 3.0 * scales(tuned)[0]
+    assert tuned.objective < tuned.at_start
+    assert tuned.search.names == ["length_scale[0]", "length_scale[1]", "length_scale[2]", "alpha"]
+
+
+def test_shrinking_holds_ratios_together(tuning):
+    """From free length scales over shrunk ones to those that keep the ratios they start with."""
+    start = RBF(np.array([1.0, 2.0, 3.0]))
+    spreads = [
+        np.std(np.log(scales(replace(tuning, shrink=s).run(start, 0.1))) - np.log([1, 2, 3]))
+        for s in (0.0, 20.0, 1e4, np.inf)
+    ]
+    assert spreads[0] > spreads[1] > spreads[2] > spreads[3]
+    assert spreads[3] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", [None, Huber(0.5), SquaredHinge()], ids=str)
+@pytest.mark.parametrize("shrink", [0.0, 5.0])
+def test_gradient_is_that_of_the_objective(tuning, loss, shrink, monkeypatch):
+    """L-BFGS sees derivatives that differences confirm, with penalty and prior."""
+    targets = np.sign(tuning.targets) if isinstance(loss, SquaredHinge) else tuning.targets
+    priors = {"length_scale": stats.gamma(2.0)}
+    tuning = replace(tuning, targets=targets, loss=loss, shrink=shrink, priors=priors)
+    seen = {}
+    monkeypatch.setattr(
+        "representer.estimators.tuning.lbfgs", lambda f, start, *_, **__: seen.update(f=f, start=start) or 1 / 0
+    )
+    with pytest.raises(ZeroDivisionError):
+        tuning.run(Matern(np.array([1.0, 2.0, 0.7]), nu=1.5) + 0.3 * Linear(2.0), 0.2)
+    z = seen["start"] + 0.1 * np.arange(len(seen["start"]))
+    _, gradient = seen["f"](z)
+    for i in range(len(z)):
+        step = 1e-5 * (np.arange(len(z)) == i)
+        expected = (seen["f"](z + step)[0] - seen["f"](z - step)[0]) / 2e-5
+        assert gradient[i] == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_fixed_and_bounded(tuning):
+    tuned = replace(tuning, fixed=["length_scale[1]", "nu", "alpha"], bounds={"length_scale": (0.9, 1.1)}).run(
+        Matern(np.ones(3)), 0.25
+    )
+    assert scales(tuned)[1] == 1.0
+    assert tuned.alpha == pytest.approx(0.25)
+    assert np.all((scales(tuned) >= 0.9 * (1 - 1e-12)) & (scales(tuned) <= 1.1 * (1 + 1e-12)))
+    with pytest.raises(ValueError, match="no hyper-parameter 'period' to fix; there are length_scale"):
+        replace(tuning, fixed=["period"]).run(RBF(np.ones(3)), 0.1)
+    with pytest.raises(ValueError, match="no hyper-parameter 'period' to bound"):
+        replace(tuning, bounds={"period": (1.0, 2.0)}).run(RBF(np.ones(3)), 0.1)
+
+
+def test_alpha_starts_within_its_range(tuning):
+    assert ALPHAS[0] <= tuning.run(RBF(np.ones(3)), 0.0).alpha <= ALPHAS[1]
