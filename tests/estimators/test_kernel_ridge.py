@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import sklearn.kernel_ridge
 from ridge_cases import leave_one_out, ridge
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
@@ -559,7 +559,7 @@ def test_same_seed_same_fit():
     ("options", "message"),
     [
         ({"solver": "svd"}, "solver is 'svd'; use 'auto', 'cholesky' or 'conjugate_gradient'"),
-        ({"tune": "gcv"}, "tune is 'gcv'; use None or 'loo'"),
+        ({"tune": "gcv"}, "tune is 'gcv'; use None, 'loo' or 'huber'"),
         ({"kernel": "gaussian"}, "kernel is 'gaussian'; pass a kernel object"),
         ({"kernel": RBF(-1.0)}, "length_scale is -1.0"),
         ({"tol": -1.0}, "tol is -1.0"),
@@ -831,3 +831,48 @@ def test_seven_frames_from_a_function_to_the_compiled_loop(walks):
 def test_one_row_cannot_be_left_out(options):
     with pytest.raises(ValueError, match="more than n_samples = 1 row; give a single alpha, and tune=None"):
         KernelRidge(**options).fit([[1.0, 2.0]], [3.0])
+
+
+# ---- options of tuning ----
+
+
+def test_search_keeps_bounds_priors_and_what_is_fixed():
+    X, y = data(60, width=3)
+    kernel = Matern(np.ones(3), nu=0.5)
+    options = {"kernel": kernel, "tune": "loo", "bounds": {"length_scale": (0.5, 2.0)}, "fixed": ["nu", "alpha"]}
+    with pytest.warns(UserWarning, match=r"ended at a bound of length_scale\[.\]"):
+        model = KernelRidge(0.3, **options).fit(X, y)
+    scales = model.kernel_.length_scale
+    assert model.alpha_ == pytest.approx(0.3)
+    assert np.all((scales > 0.49) & (scales < 2.01))
+    near, far = (
+        KernelRidge(tune="loo", kernel=RBF(1.0), priors={"length_scale": stats.norm(m, 1e-3)}).fit(X, y)
+        for m in (1.0, 3.0)
+    )
+    assert abs(near.kernel_.length_scale - 1.0) < 0.1
+    assert abs(far.kernel_.length_scale - 1.0) > abs(near.kernel_.length_scale - 1.0)
+
+
+@pytest.mark.parametrize("option", [{"bounds": {"alpha": (1.0, 2.0)}}, {"fixed": ["alpha"]}, {"priors": {"alpha": 1}}])
+def test_options_of_a_search_without_a_search(option):
+    with pytest.raises(ValueError, match="bounds, fixed and priors are those of a search; use tune='loo'"):
+        KernelRidge(**option).fit(*data())
+
+
+def test_a_corrupt_row_does_not_spoil_a_robust_search():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-3.0, 3.0, (120, 1))
+    y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=120)
+    wrong = y.copy()
+    wrong[5] = 1e4
+    for tune, limit in (("huber", 0.2), ("loo", np.inf)):
+        clean, spoilt = (fitted(KernelRidge(kernel=RBF(1.0), tune=tune), X, targets)[0] for targets in (y, wrong))
+        off = abs(np.log(spoilt.kernel_.length_scale / clean.kernel_.length_scale))
+        assert off < limit
+    assert off > 1.0  # which squared errors are far from
+
+
+def test_search_shows_its_steps(capsys):
+    X, y = data(40)
+    KernelRidge(tune="loo", verbose=1, max_iter=3).fit(X, y)
+    assert "search for hyper-parameters: [" in capsys.readouterr().err

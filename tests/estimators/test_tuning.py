@@ -43,7 +43,7 @@ def test_shrinking_holds_ratios_together(tuning):
 def test_gradient_is_that_of_the_objective(tuning, loss, shrink, monkeypatch):
     """L-BFGS sees derivatives that differences confirm, with penalty and prior."""
     targets = np.sign(tuning.targets) if isinstance(loss, SquaredHinge) else tuning.targets
-    priors = {"length_scale": stats.gamma(2.0)}
+    priors = {"left__length_scale": stats.gamma(2.0)}
     tuning = replace(tuning, targets=targets, loss=loss, shrink=shrink, priors=priors)
     seen = {}
     monkeypatch.setattr(

@@ -230,8 +230,9 @@ def test_bytes_of_a_plan_are_those_of_the_fit(name, peak_of, monkeypatch):
     model, n = MODELS[name]
     X = np.random.default_rng(0).normal(size=(n, 3))
     y = np.sin(X).sum(axis=1).round(0 if hasattr(model, "decision_function") else 9)
-    at_once = lambda f, start, *more, **options: SimpleNamespace(fun=f(start)[0], x=start)  # noqa: E731
-    monkeypatch.setattr("representer.estimators.kernel_ridge.lbfgs", at_once)
+    facts = {"message": "", "success": True, "nfev": 1}
+    at_once = lambda f, start, *more, **options: SimpleNamespace(fun=f(start)[0], x=start, **facts)  # noqa: E731
+    monkeypatch.setattr("representer.estimators.tuning.lbfgs", at_once)
     monkeypatch.setattr("representer.solvers.band_reduction.BAND_FROM", 1001)
     plan = model.plan(X, y)
     assert not plan.refusal

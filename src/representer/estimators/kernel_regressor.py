@@ -15,14 +15,13 @@ from representer.estimators.base import KernelEstimator, atomic, own, warn_user
 from representer.estimators.hyperparameters import deviation
 from representer.estimators.inputs import check_inputs, check_targets, check_weights, evenly_spaced
 from representer.estimators.model_search import MOST_ROWS, ModelSearch, Trial
-from representer.estimators.tuning import Tuning
+from representer.estimators.tuning import Tuning, robust
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.stationary import RBF
 from representer.losses.base import Loss
-from representer.losses.huber import Huber
 from representer.problems.ridge import RidgeProblem
 from representer.processes.posterior import ExactPosterior, IterativePosterior
 from representer.result import Budget, Plan
@@ -36,8 +35,6 @@ LOO_ROWS = 4000
 """Rows whose leave-one-out residuals are computed; evenly spaced over all."""
 FACTOR_ROWS = 12_000
 """Rows up to which bands come from a factor in float64."""
-ROBUST = 1.0
-"""Standard deviations of y from which Huber's criterion counts errors by their size, not by their square."""
 COVERED, DEVIATIONS_OF_BAND = 0.95, 1.96
 """Share of the leave-one-out residuals that are within so many standard deviations."""
 FEWEST = 5
@@ -145,8 +142,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     Parameters
     ----------
     criterion : {"squared", "huber"}
-        What leave-one-out errors are compared by; "huber" counts large ones by their size, so that a few corrupt rows
-        do not decide.
+        What leave-one-out errors are compared by; "huber" counts large ones by their size, and cuts targets off at four
+        robust deviations from their median, so that a few corrupt rows do not decide.
     time_limit : float
         Seconds after which no step of the search begins.
     random_state : int
@@ -221,7 +218,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         Y = y.reshape(len(y), -1)
         centre, units = np.average(Y, axis=0, weights=weights), deviation(Y)
         targets = (Y - centre) / units
-        best = self._searched(X, targets, weights, Huber(ROBUST) if self.criterion == "huber" else None)
+        targets, loss = robust(targets) if self.criterion == "huber" else (targets, None)
+        best = self._searched(X, targets, weights, loss)
         self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.alpha
         self._scales = np.asarray(self.kernel_.get_params()["right__kernel__length_scale"])
         problem, result = self._solved(self.kernel_, self.alpha_, X, targets, weights)

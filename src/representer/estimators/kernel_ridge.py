@@ -12,8 +12,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
-from representer.estimators.hyperparameter_search import IMPOSSIBLE, lbfgs
-from representer.estimators.hyperparameters import LogParameters, largest
+from representer.estimators.hyperparameter_search import IMPOSSIBLE
 from representer.estimators.inputs import (
     check_inputs,
     check_targets,
@@ -23,14 +22,15 @@ from representer.estimators.inputs import (
     take,
     to_kernel,
 )
-from representer.estimators.progress import CallbackSupportMixin, observed, task
+from representer.estimators.progress import CallbackSupportMixin, Progress, Step, observed, task
+from representer.estimators.tuning import Tuning, robust
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
 from representer.solvers import choose
-from representer.solvers.leave_one_out import loo_bytes, loo_error
+from representer.solvers.leave_one_out import loo_bytes
 
 RIDGE_TUNING_ROWS = 2000
 """Inputs on which kernels are tuned."""
@@ -55,6 +55,9 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
         fit_intercept: bool = False,
         alpha_per_target: bool = False,
         tune: str | None = None,
+        bounds: dict | None = None,
+        fixed: Any = (),
+        priors: dict | None = None,
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -69,6 +72,9 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
         self.fit_intercept = fit_intercept
         self.alpha_per_target = alpha_per_target
         self.tune = tune
+        self.bounds = bounds
+        self.fixed = fixed
+        self.priors = priors
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -166,8 +172,10 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
         for name in ("fit_intercept", "alpha_per_target", "warm_start"):
             checks.boolean(getattr(self, name), name)
         choose.check_name(choose.RIDGE, self.solver)
-        if self.tune not in (None, "loo"):
-            raise ValueError(f"tune is {self.tune!r}; use None or 'loo'.")
+        if self.tune not in (None, "loo", "huber"):
+            raise ValueError(f"tune is {self.tune!r}; use None, 'loo' or 'huber'.")
+        if self.tune is None and (self.bounds or self.fixed or self.priors):
+            raise ValueError("bounds, fixed and priors are those of a search; use tune='loo', or leave them out.")
         if path and self.solver != "auto":
             raise ValueError(
                 f"solver is {self.solver!r}, but a path of alphas needs a decomposition of the whole matrix; "
@@ -223,32 +231,39 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
         weights = None if problem.weights is None else problem.weights[rows]
         if weights is not None and np.any(weights == 0):
             rows, weights = rows[weights > 0], weights[weights > 0]
-        some, targets = take(X, rows, kernel), problem.targets[rows]
-        parameters = LogParameters(kernel, kernel.prepare(some))
-        start = np.append(parameters.start, np.log(max(problem.alpha.max(), 1e-8)))
-
-        def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            kernel, alpha = parameters.kernel_at(theta[:-1]), np.exp(theta[-1])
-            gram, alphas = self._gram(kernel, some), np.full(targets.shape[1], alpha)
-            try:
-                value, gradients, by_alpha = loo_error(RidgeProblem(gram, targets, alphas, weights, problem.intercept))
-            except np.linalg.LinAlgError:
-                return IMPOSSIBLE, np.zeros_like(theta)
-            by_theta = np.append(parameters.gradient(theta[:-1], gradients), alpha * by_alpha)
-            if not value > 0 or not np.all(np.isfinite(by_theta)):
-                return IMPOSSIBLE, np.zeros_like(theta)
-            return np.log(value), by_theta / value
-
-        ranges = zip(start[:-1], parameters.names, strict=True)
-        bounds = [(v - 7.0, min(v + 7.0, largest(name))) for v, name in ranges] + [(np.log(1e-10), np.log(1e6))]
+        targets = problem.targets[rows]
+        targets, loss = robust(targets) if self.tune == "huber" else (targets, None)
+        tuning = Tuning(
+            take(X, rows, kernel),
+            targets,
+            weights,
+            problem.intercept,
+            loss,
+            bounds=self.bounds,
+            fixed=self.fixed,
+            priors=self.priors,
+            max_iter=min(self.max_iter, 100),
+            threads=self.threads,
+        )
         with task(self, "search for hyper-parameters", 100) as step:
-            best = lbfgs(objective, start, bounds, step, maxiter=100)
-        if best.fun >= IMPOSSIBLE:  # nothing to learn from, such as constant targets or a single row
+            tuned = tuning.run(kernel, max(float(problem.alpha.max()), 1e-8), self._told(step))
+        if tuned.objective >= IMPOSSIBLE:  # nothing to learn from, such as constant targets or a single row
             self.loo_error_ = 0.0
             return problem
-        self.loo_error_ = float(np.exp(best.fun))
-        gram = self._gram(parameters.kernel_at(best.x[:-1]), X)
-        return replace(problem, gram=gram, alpha=np.full_like(problem.alpha, np.exp(best.x[-1])))
+        tuned.warn(self.bounds)
+        self.loo_error_ = tuned.error
+        gram = self._gram(tuned.kernel, X)
+        return replace(problem, gram=gram, alpha=np.full_like(problem.alpha, tuned.alpha))
+
+    def _told(self, step: Step) -> Step:
+        """A step of the search that is shown, too."""
+        progress = Progress(self.verbose, self.tol, step)
+
+        def shown() -> bool:
+            progress.count("search for hyper-parameters", progress.steps + 1, max(100, progress.steps + 1))
+            return step()
+
+        return shown if self.verbose else step
 
     def _keep(self, problem: RidgeProblem, result: Result) -> None:
         single, gram = self._single_output, problem.gram
@@ -297,15 +312,21 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
         Whether there is a free constant b.
     alpha_per_target : bool
         Whether leave-one-out chooses from a path for each target by itself.
-    tune : {None, "loo"}
+    tune : {None, "loo", "huber"}
         "loo" also tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out error, by
-        gradients.
+        gradients; "huber" does not square large errors, so that a few corrupt rows do not decide.
+    bounds : dict, optional
+        Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "alpha": (1e-6, 1.0)}``.
+    fixed : list of names
+        Hyper-parameters that are not tuned.
+    priors : dict, optional
+        Distributions with a ``logpdf``, as in scipy.stats, by name.
     solver : {"auto", "cholesky", "conjugate_gradient"}
         For a single alpha; a path has decompositions of its own.
     tol : float
         Relative residual of the linear system at which a solution counts as found.
     max_iter : int
-        Of conjugate gradients.
+        Of conjugate gradients; also of the search, which takes at most 100.
     warm_start : bool
         Whether conjugate gradients start from the solution of the last fit, as along a path of alphas for many rows.
     memory : int, optional
