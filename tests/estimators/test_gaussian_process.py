@@ -698,3 +698,29 @@ def test_grid_search_over_names_of_the_kernel():
     search = GridSearchCV(fixed(1.0 * RBF(1.0)), grid, cv=3).fit(X, y)
     assert search.best_params_["kernel__kernel__length_scale"] == 1.0
     assert search.best_estimator_.kernel_ == search.best_params_["kernel__factor"] * RBF(1.0)
+
+
+# ---- bands of new measurements ----
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_bands_of_new_measurements(normalize, rng):
+    X = rng.uniform(-3.0, 3.0, (1200, 1))
+    y = 50.0 + 10.0 * np.sin(2.0 * X[:, 0]) + 2.0 * rng.normal(size=1200)
+    gp = GaussianProcessRegressor(normalize_y=normalize).fit(X[:200], y[:200])
+    mean, std = gp.predict(X[200:], return_std=True, noise=True)
+    _, of_f = gp.predict(X[200:], return_std=True)
+    assert 0.9 <= np.mean(np.abs(y[200:] - mean) < 1.96 * std) <= 0.99
+    assert np.sqrt(np.mean(std**2 - of_f**2)) == pytest.approx(2.0, rel=0.15)
+    covariance = gp.predict(X[200:], return_cov=True, noise=True)[1]
+    np.testing.assert_allclose(np.sqrt(covariance.diagonal()), std, rtol=1e-6)
+
+
+def test_noise_of_new_measurements_is_given_where_that_of_the_data_is(rng):
+    X, y = rng.normal(size=(30, 1)), rng.normal(size=30)
+    gp = GaussianProcessRegressor(noise=np.linspace(0.1, 1.0, 30)).fit(X, y)
+    with pytest.raises(ValueError, match="pass those of the new ones as noise=array"):
+        gp.predict(X[:2], return_std=True, noise=True)
+    _, std = gp.predict(X[:2], return_std=True)
+    _, noisy = gp.predict(X[:2], return_std=True, noise=np.array([1.0, 4.0]))
+    np.testing.assert_allclose(noisy**2 - std**2, [1.0, 4.0])

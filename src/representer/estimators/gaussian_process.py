@@ -14,7 +14,7 @@ from representer.estimators import hyperparameter_search
 from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameter_search import Search
-from representer.estimators.hyperparameters import ProcessParameters, check_noise, deviation
+from representer.estimators.hyperparameters import ProcessParameters, check_noise, deviation, noise_of_new
 from representer.estimators.inputs import check_inputs, check_targets, evenly_spaced, is_precomputed, take, to_kernel
 from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
 from representer.functions import Function
@@ -93,6 +93,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
     kernel_ : Kernel
         With the hyper-parameters found.
     noise_ : float or array of shape (n,)
+        The variance of the noise in squared units of y; with ``normalize_y`` of y over its standard deviation.
     function_ : Function
         The posterior mean.
     log_marginal_likelihood_ : float
@@ -303,22 +304,25 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
 
     # ---- use ----
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, noise: Any = False) -> Any:
         """Posterior mean and, if asked for, standard deviation or covariance of f at each x in X.
 
-        Shapes are (n,), or (n, n_targets) for several targets; the covariance is (n, n) or (n, n, n_targets). An
-        estimator that was not fitted predicts from the prior, with length scales of one where none were given.
+        With ``noise=True`` they are those of a new measurement y, in the units of y; an array has the variance of the
+        noise of each x. Shapes are (n,), or (n, n_targets) for several targets; the covariance is (n, n) or
+        (n, n, n_targets). An estimator that was not fitted predicts from the prior, with length scales of one where
+        none were given.
         """
         if return_std and return_cov:
             raise ValueError("Ask for return_std or return_cov, not both.")
         X, process, mean, scale = self._at(X)
-        single = mean.ndim == 1
+        single, more = mean.ndim == 1, noise_of_new(noise, getattr(self, "noise_", 0.0), len(mean))
         if return_std:
-            std = np.sqrt(process.variance(X))
+            std = np.sqrt(process.variance(X) + more)
             return mean, std * scale[0] if single else std[:, None] * scale
         if return_cov:
             self._refuse_covariance(len(mean), 1 if single else 1 + len(scale))
             covariance = process.covariance(X)
+            covariance[np.diag_indices_from(covariance)] += more
             if not single:
                 return mean, covariance[:, :, None] * scale**2
             covariance *= scale[0] ** 2

@@ -39,6 +39,15 @@ def check_noise(noise: Any, n: int) -> Any:
     return values if values.ndim else float(values)
 
 
+def noise_of_new(noise: Any, known: Any, n: int) -> Any:
+    """The variance of n new measurements about f: none for False, the known one for True, or as it is given."""
+    if noise is False:
+        return 0.0
+    if noise is True and np.ndim(known):
+        raise ValueError("noise is one variance for each training input; pass those of the new ones as noise=array.")
+    return known if noise is True else check_noise(noise, n)
+
+
 class LogParameters:
     """theta = log of every hyper-parameter that has a gradient and is positive; the others stay as they are.
 
