@@ -48,16 +48,17 @@ GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
 
 def table(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     """Rows of numbers and targets of a set, or None if it is absent."""
-    file = data_file(name)
+    file = data_file(name, "tsv" if name == "splice" else "npz")
     if file is None:
         return None
+    if name == "splice":
+        rows = [line.rstrip("\n").split("\t") for line in file.read_text(encoding="utf-8").splitlines()[1:]]
+        return indicators(np.array([list(row[-1]) for row in rows])), np.array([row[0] for row in rows])
     with np.load(file) as data:
         if name == "adult_raw":
             return np.hstack([data["X_num"].astype(float), indicators(data["X_cat"])]), data["y"]
         X = data["X_train"] if "X_train" in data else data["X"]
         y = data["y_train"] if "y_train" in data else data["y"]
-    if name == "splice":
-        return indicators(X), y
     if name == "covtype":
         rows = np.random.default_rng(0).permutation(len(X))[:20_000]
         X, y = X[rows], y[rows]
@@ -123,7 +124,8 @@ def compare(names: list[str], regression: bool, options: argparse.Namespace) -> 
                     mean, std = fitted.predict(X[test], return_std=True)
                     covered.append(np.mean(np.abs(y[test] - mean) <= 1.96 * std))
         ranks.append(rankdata(errors.mean(axis=0)))
-        shown = "".join(f"{value:>12.4f} ({second:>5.1f})" for value, second in zip(errors.mean(axis=0), seconds))
+        pairs = zip(errors.mean(axis=0), seconds, strict=True)
+        shown = "".join(f"{value:>12.4f} ({second:>5.1f})" for value, second in pairs)
         coverage = f"{100 * np.mean(covered):>10.1f} %" if covered else ""
         print(f"{name:14}{len(X):>7}{X.shape[1]:>5}{shown}{coverage}", flush=True)
     if ranks:

@@ -4,12 +4,14 @@ from threading import current_thread, main_thread
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.svm
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from representer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
-from representer.estimators.support_vectors import filled, in_order
+from representer.estimators.support_vectors import filled, in_order, usual_scale
 from representer.kernels import RBF, On, Precomputed
 
 ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
@@ -189,3 +191,27 @@ def test_quick_tasks_stay_in_the_caller(quick, here):
         found = list(in_order(lambda task: (task, current_thread() is main_thread()), [1, 2, 3], pool, quick))
     assert [task for task, _ in found] == [1, 2, 3]
     assert sum(mine for _, mine in found) == here
+
+
+# ---- defaults ----
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(SVC(), sklearn.svm.SVC()), (SVR(), sklearn.svm.SVR()), (OneClassSVM(), sklearn.svm.OneClassSVM())],
+    ids=["SVC", "SVR", "OneClassSVM"],
+)
+def test_defaults_are_those_of_scikit_learn(ours, theirs, sparse_rows):
+    """gamma="scale", on columns that are neither centred nor scaled."""
+    X, y = make_classification(150, 4, random_state=0)
+    X = X * [1.0, 3.0, 0.5, 1.0] + [0.0, 2.0, 0.0, -1.0]
+    X = sparse.csr_array(X) if sparse_rows else X
+    ours, theirs = clone(ours).set_params(tol=1e-6), clone(theirs).set_params(tol=1e-8)
+    name = "decision_function" if hasattr(theirs, "decision_function") else "predict"
+    found, expected = (getattr(model.fit(X, y), name)(X) for model in (ours, theirs))
+    np.testing.assert_allclose(found / np.abs(found).max(), expected / np.abs(expected).max(), atol=1e-4)
+
+
+def test_constant_inputs_have_a_default_scale():
+    assert usual_scale(np.ones((3, 2)), None) == np.sqrt(0.5)

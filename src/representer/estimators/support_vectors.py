@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import KernelEstimator
@@ -18,6 +19,7 @@ from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
+from representer.kernels.stationary import RBF
 from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.solvers import smo
@@ -25,6 +27,23 @@ from representer.solvers import smo
 QUICK = 5e-3
 """Seconds of a fit up to which most of it is the interpreter's, which one thread has at a time."""
 SVM_ADVICE = "use a larger tol or max_iter, a smaller C, or scale the inputs"
+
+
+def usual_scale(X: Any, weights: np.ndarray | None) -> float:
+    """The length scale at which 1 / (2 length_scale^2) = 1 / (n_columns Var(X)): scikit-learn's ``gamma="scale"``.
+
+    The variance is that of all entries together, those that a sparse matrix does not store included; with weights, of
+    rows that are so often there.
+    """
+    rows = checks.vectors(X, "RBF")
+    share = np.full(rows.shape[0], 1.0) if weights is None else weights
+    share = share / share.sum() / rows.shape[1]
+    if sparse.issparse(rows):
+        variance = float(share @ (rows**2).sum(axis=1) - (share @ rows.sum(axis=1)) ** 2)
+    else:
+        off = rows - float(share @ rows.sum(axis=1, dtype=np.float64))
+        variance = float(share @ np.einsum("ij,ij->i", off, off))
+    return checks.default_scale(float(np.sqrt(0.5 * rows.shape[1] * variance))) if variance > 0.0 else np.sqrt(0.5)
 
 
 class SupportVectorMachine(KernelEstimator):
@@ -42,7 +61,7 @@ class SupportVectorMachine(KernelEstimator):
         return 10**15 if self.max_iter == -1 else checks.integer(self.max_iter, "max_iter")
 
     def _definite_kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
-        kernel = self._kernel_for(X, weights)
+        kernel = RBF(usual_scale(X, weights)) if self.kernel == "rbf" else self._kernel_for(X, weights)
         require_definite(kernel, "a support vector machine")
         return kernel
 

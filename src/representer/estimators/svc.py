@@ -247,8 +247,8 @@ class SVC(_Classifier, SupportVectorMachine):
         Strength of the loss against the norm.
     kernel : Kernel or str
         A kernel object on inputs of any type, or one of "rbf", "linear", "poly", "laplacian", "matern", "cosine",
-        "chi2", "precomputed". A length scale that is not given is the typical distance of an input from the mean;
-        scikit-learn's gamma is 1 / (2 length_scale^2).
+        "chi2", "precomputed". scikit-learn's gamma is 1 / (2 length_scale^2); "rbf" has that of ``gamma="scale"``.
+        Other length scales that are not given are the typical distance of an input from the mean.
     class_weight : dict, "balanced" or None
         Factors of C for the classes.
     probability : bool
