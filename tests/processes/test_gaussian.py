@@ -101,3 +101,16 @@ def test_copies():
     assert copied(words) == ["a", "b"]
     assert doubled(X.astype(np.float32)).dtype == np.float64
     assert doubled(words) is words
+
+
+def test_small_matrices_need_one_thread_of_blas(monkeypatch, rng):
+    """Others would wait for each other, for seconds beside busy processes."""
+    asked = []
+    limit = _parallel.blas_threads_for
+    monkeypatch.setattr(_parallel, "blas_threads_for", lambda n: asked.append(n) or limit(n))
+    X = rng.normal(size=(20, 2))
+    posterior = ExactPosterior(RBF(1.0), X, np.full(20, 0.1))
+    process = GaussianProcess(RBF(1.0), X, posterior)
+    process.variance(X[:3])
+    process.draws(X[:3], 2, rng)
+    assert asked == [20, 20, 3]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.utils.validation import check_is_fitted
 
+from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.inputs import check_inputs, in_column, to_kernel
 from representer.functions import Function
@@ -103,7 +104,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self._problem = self._problem_of(self.kernel_x_, X)
         self._plan = self._plan_of(self._problem, self._budget())
         self._plan.require()
-        self._factor = self._factorise() if self._plan.solver == cholesky.name else None
+        with _parallel.blas_threads_for(n):
+            self._factor = self._factorise() if self._plan.solver == cholesky.name else None
         return self
 
     def plan(self, X: Any, Y: Any = None) -> Plan:

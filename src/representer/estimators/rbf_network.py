@@ -11,6 +11,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.inputs import (
     NAMES,
@@ -179,9 +180,10 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.kernel_, self.X_fit_, self.alpha_ = kernel.with_default_scales(X, weights), X, float(alphas[0])
         self.centers_ = X if self.centers is None else self._centers(X, weights)
         self._plan_of(len(X), len(self.centers_), budget).require()
-        self._solver = self._system(weights, len(alphas) > 1)
-        left_out = self._choose(alphas, Y, weights) if len(alphas) > 1 else None
-        self.function_ = self._network(Y)
+        with _parallel.blas_threads_for(len(X)):
+            self._solver = self._system(weights, len(alphas) > 1)
+            left_out = self._choose(alphas, Y, weights) if len(alphas) > 1 else None
+            self.function_ = self._network(Y)
         self.dual_coef_ = self.function_.radial.coef
         if left_out is not None:
             self.loo_predictions_ = left_out if len(rows) == len(every) else self.function_(every)

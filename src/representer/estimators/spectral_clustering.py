@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 
+from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic
 from representer.estimators.inputs import check_inputs, to_kernel
 from representer.estimators.kernel_k_means import check_count
@@ -113,7 +114,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             )
         isolated = degrees <= 1e-14 * max(np.abs(own).max(), degrees.max())
         root = np.where(isolated, 1.0, np.sqrt(np.where(isolated, 1.0, degrees)))
-        values, vectors = self._eigenvectors(K, root, isolated, count)
+        with _parallel.blas_threads_for(n):
+            values, vectors = self._eigenvectors(K, root, isolated, count)
         self.eigenvalues_, self.embedding_ = 1.0 - values, vectors / root[:, None]
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
         means = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed).fit(self.embedding_)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from representer import _parallel
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -42,10 +43,11 @@ class GaussianProcess:
         A = self.kernel.prepare(doubled(X), like=known)
         variance = self.kernel.diagonal(A).astype(np.float64)
         if self.posterior is not None:
-            for i in range(0, len(A), self.posterior.at_once):
-                some = slice(i, i + self.posterior.at_once)
-                columns = Gram.of(self.kernel, A[some], known, threads=self.threads).dense().T
-                variance[some] -= self.posterior.explained(columns)
+            with _parallel.blas_threads_for(len(self.posterior.noise)):
+                for i in range(0, len(A), self.posterior.at_once):
+                    some = slice(i, i + self.posterior.at_once)
+                    columns = Gram.of(self.kernel, A[some], known, threads=self.threads).dense().T
+                    variance[some] -= self.posterior.explained(columns)
         return np.maximum(variance, 0.0)
 
     def covariance(self, X: Any) -> np.ndarray:
@@ -55,14 +57,17 @@ class GaussianProcess:
         if self.posterior is not None:
             A = self.kernel.prepare(doubled(X), like=self.posterior.inputs)
             columns = Gram.of(self.kernel, A, self.posterior.inputs, threads=self.threads).dense().T
-            self.posterior.subtract_explained(columns, covariance)
+            with _parallel.blas_threads_for(len(columns)):
+                self.posterior.subtract_explained(columns, covariance)
         return covariance
 
     def draws(self, X: Any, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draws of f at all x in X around its mean, of shape (n, count), by eigenvectors of the covariance."""
-        values, vectors = np.linalg.eigh(self.covariance(X))
-        vectors *= np.sqrt(np.maximum(values, 0.0))
-        return vectors @ rng.normal(size=(len(values), count))
+        covariance = self.covariance(X)
+        with _parallel.blas_threads_for(len(covariance)):
+            values, vectors = np.linalg.eigh(covariance)
+            vectors *= np.sqrt(np.maximum(values, 0.0))
+            return vectors @ rng.normal(size=(len(values), count))
 
     def paths(self, X: Any, count: int, rng: np.random.Generator) -> np.ndarray:
         """f - k(., X_fit) A^(-1) (f(X_fit) + noise) for draws f of the prior (Matheron's rule), as `draws`.

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit
 
+from representer import _parallel
 from representer.gram.tiled import Gram
 from representer.kernels.base import Gradients, Kernel
 from representer.losses.logistic import Logistic
@@ -80,9 +81,10 @@ class Laplace:
         gram: Any = self.problem.gram
         A = gram.kernel.prepare(X, like=gram.inputs)
         mean, variance = np.empty(len(A)), gram.kernel.diagonal(A).astype(np.float64)
-        for i in range(0, len(A), 2048):
-            block = Gram.of(gram.kernel, A[i : i + 2048], gram.inputs, threads=gram.threads).dense()
-            mean[i : i + 2048] = block @ self.coef
-            half = solve_triangular(self.L[0], self.root[:, None] * block.T, lower=True, check_finite=False)
-            variance[i : i + 2048] -= np.einsum("ij,ij->j", half, half)
+        with _parallel.blas_threads_for(len(gram)):
+            for i in range(0, len(A), 2048):
+                block = Gram.of(gram.kernel, A[i : i + 2048], gram.inputs, threads=gram.threads).dense()
+                mean[i : i + 2048] = block @ self.coef
+                half = solve_triangular(self.L[0], self.root[:, None] * block.T, lower=True, check_finite=False)
+                variance[i : i + 2048] -= np.einsum("ij,ij->j", half, half)
         return mean, np.maximum(variance, 0.0)
