@@ -28,9 +28,8 @@ from representer.result import Budget, Plan
 from representer.solvers import choose
 from representer.solvers.leave_one_out import LeaveOneOut, leave_one_out, loo_bytes
 
-DIRECT_UP_TO = 20_000
-"""Rows up to which a fit takes a factor, if it fits the memory: tuned kernels have small alphas, which need many
-iterations."""
+DIRECT_UP_TO, SMALL_ALPHA = (8000, 20_000), 0.02
+"""Rows up to which a fit takes a factor if that fits the memory: more with a small alpha, which takes iterations."""
 LOO_ROWS = 4000
 """Rows whose leave-one-out residuals are computed; evenly spaced over all."""
 FACTOR_ROWS = 12_000
@@ -87,7 +86,8 @@ class SearchedModel(KernelEstimator):
         return problem, choose.solve_ridge(problem, self._budget(), self._solver(problem, self._budget()))
 
     def _solver(self, problem: RidgeProblem, budget: Budget) -> str:
-        direct = problem.n <= DIRECT_UP_TO and not choose.ridge(problem, budget, "cholesky")[1].refusal
+        most = DIRECT_UP_TO[int(problem.alpha[0] < SMALL_ALPHA)]
+        direct = problem.n <= most and not choose.ridge(problem, budget, "cholesky")[1].refusal
         return "cholesky" if direct else "auto"
 
     def _left_out(self, problem: RidgeProblem) -> tuple[np.ndarray, LeaveOneOut]:

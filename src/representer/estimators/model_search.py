@@ -158,7 +158,7 @@ class ModelSearch:
         return replace(self.tuning.on(some, self.tuning.X[some]), shrink=shrink, fixed=fixed, tol=1e-4, **options)
 
     def _try(
-        self, family: str, rows: int, shrink: float, kernel: Kernel, alpha: float, max_iter: int = 50
+        self, family: str, rows: int, shrink: float, kernel: Kernel, alpha: float, max_iter: int = 25
     ) -> Trial | None:
         """A trial, unless it is too late for another one."""
         if self.trials and self._late(self.trials[-1].seconds):
