@@ -69,10 +69,12 @@ def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
     def plan(alpha, memory=2 * 8 * n**2, solver="auto"):
         return choose.ridge(rows(n, alpha, scale), Budget(memory), solver)[1]
 
-    assert plan(1.01 * edge).solver == "conjugate_gradient"
+    small = plan(1.01 * edge)
+    assert (small.solver, small.reason) == ("cholesky", "alpha is small")
+    assert plan(0.05 * scale).solver == "conjugate_gradient"
     direct = plan(0.99 * edge)
     assert (direct.solver, direct.reason) == ("cholesky", "alpha is tiny against the kernel's scale")
-    assert direct.bytes > 8 * n**2
+    assert direct.bytes > 8 * n**2 > small.bytes
     assert plan(0.99 * edge, memory=direct.bytes - 1).solver == "conjugate_gradient"
     assert plan(0.99 * edge, solver="conjugate_gradient").reason == f"it was asked for, {WITHOUT}"
 

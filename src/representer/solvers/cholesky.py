@@ -18,6 +18,8 @@ EIGENVECTORS_UP_TO = 6000
 """Rows up to which eigenvectors take minutes and not hours."""
 EIGENVECTORS_BYTES = 16
 """For each entry of a matrix: its eigenvectors take as much as itself."""
+FEW_ROWS = 7000
+"""Rows up to which a factor is no slower than products, whatever alpha is."""
 FACTOR_SECONDS = 2.2e-12
 """Times n^3: a float32 factor on two cores. By it and that of conjugate gradients both take as long at 6,000 rows."""
 
@@ -30,7 +32,7 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
     n, single = problem.n, problem.n >= MIXED_FROM and not is_tiny(problem)
     half = n * (n + 1) // 2
     why = "alpha is 0" if problem.alpha.min() == 0 else "alpha is tiny against the kernel's scale"
-    reason = why if is_tiny(problem) else "n is small"
+    reason = why if is_tiny(problem) else "n is small" if n <= FEW_ROWS else "alpha is small"
     seconds = FACTOR_SECONDS * (1 if single else 2) * n**3 + 1e-9 * 4 * half
     plan = Plan(name, reason, _bytes(problem, 4 if single else 8), 4 * half, seconds)
     return plan.within(budget.memory, way_out)
