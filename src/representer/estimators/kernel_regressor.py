@@ -24,12 +24,10 @@ from representer.kernels.stationary import RBF
 from representer.losses.base import Loss
 from representer.problems.ridge import RidgeProblem
 from representer.processes.posterior import ExactPosterior, IterativePosterior
-from representer.result import Budget, Plan
+from representer.result import Plan
 from representer.solvers import choose
 from representer.solvers.leave_one_out import LeaveOneOut, leave_one_out, loo_bytes
 
-DIRECT_UP_TO, SMALL_ALPHA = (8000, 20_000), 0.02
-"""Rows up to which a fit takes a factor if that fits the memory: more with a small alpha, which takes iterations."""
 LOO_ROWS = 4000
 """Rows whose leave-one-out residuals are computed; evenly spaced over all."""
 FACTOR_ROWS = 12_000
@@ -83,12 +81,7 @@ class SearchedModel(KernelEstimator):
     def _solved(self, kernel: Kernel, alpha: float, X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None) -> Any:
         """The exact fit of all rows."""
         problem = RidgeProblem(self._gram(kernel, X), Y, np.full(Y.shape[1], alpha), weights, True)
-        return problem, choose.solve_ridge(problem, self._budget(), self._solver(problem, self._budget()))
-
-    def _solver(self, problem: RidgeProblem, budget: Budget) -> str:
-        most = DIRECT_UP_TO[int(problem.alpha[0] < SMALL_ALPHA)]
-        direct = problem.n <= most and not choose.ridge(problem, budget, "cholesky")[1].refusal
-        return "cholesky" if direct else "auto"
+        return problem, choose.solve_ridge(problem, self._budget())
 
     def _left_out(self, problem: RidgeProblem) -> tuple[np.ndarray, LeaveOneOut]:
         """Rows with a weight, evenly spaced over all, and what leaving out each of them gives."""
@@ -104,7 +97,7 @@ class SearchedModel(KernelEstimator):
         gram = self._gram(RBF().with_default_scales(X), X)
         problem = RidgeProblem(gram, np.zeros((n, 1)), np.array([1e-2]), None, True)
         budget = self._budget()
-        plan = choose.ridge(problem, budget, self._solver(problem, budget))[1]
+        plan = choose.ridge(problem, budget)[1]
         rows = min(n, MOST_ROWS)
         seconds = plan.seconds + min(self.time_limit, 1e-9 * rows**3 + 1e-5 * rows)
         bytes_ = max(plan.bytes, loo_bytes(max(rows, min(n, LOO_ROWS)), 1, self.threads))
