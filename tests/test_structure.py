@@ -14,6 +14,7 @@ LEVELS = [
     {"_loops"},
     {"_parallel"},
     {"kernels"},
+    {"rows"},
     {"gram"},
     {"psd"},
     {"functions"},

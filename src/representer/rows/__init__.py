@@ -1,0 +1,6 @@
+"""Where inputs, targets and weights lie: blocks of rows, and sums over them."""
+
+from representer.rows.arrays import ArrayRows
+from representer.rows.base import Rows
+
+__all__ = ["ArrayRows", "Rows"]

@@ -1,0 +1,85 @@
+"""Rows that can be indexed: arrays, memory maps, sparse matrices, data frames, lists, and what has slices of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from joblib import hash as content_hash
+
+from representer.kernels import checks
+from representer.rows import tables
+from representer.rows.base import Block, Rows, least_hashes
+
+FINGERPRINT_ROWS = 4096
+"""Of larger tables the fingerprint is of so many sampled rows."""
+
+
+class ArrayRows(Rows):
+    """Rows in memory or in a memory map.
+
+    Parameters
+    ----------
+    X : inputs, an array, memory map, sparse matrix, data frame or list
+    y : targets, optional
+    w : weights, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer.rows import ArrayRows
+    >>> rows = ArrayRows(np.ones((100_000, 2)), np.arange(100_000.0))
+    >>> rows.total(lambda X, y, w: (X.T @ X, y.sum()))
+    (array([[100000., 100000.],
+           [100000., 100000.]]), np.float64(4999950000.0))
+    """
+
+    def __init__(self, X: Any, y: Any = None, w: Any = None):
+        n = checks.number_of(X)
+        self.X, self.y, self.w = tables.sliceable(X), _column(y, n, "y"), _column(w, n, "w")
+        self.n_columns, self.dtype, self.names = tables.number_of_columns(X), tables.dtype_of(X), tables.names_of(X)
+
+    @property
+    def n_rows(self) -> int:
+        return tables.number_of_rows(self.X)
+
+    def blocks(self, first: int = 0) -> Iterator[Block]:
+        n, size = self.n_rows, self.block_rows
+        for start in range(first * size, n, size):
+            stop = min(start + size, n)
+            yield self._picked(lambda values, a=start, b=stop: tables.part(values, a, b))
+
+    def sample(self, k: int, seed: int = 0) -> Block:
+        index = least_hashes(self.n_rows, k, seed)
+        order = np.argsort(index)  # a memory map and a file are read from the beginning to the end
+        back = np.argsort(order)
+        return self._picked(lambda values: tables.at(tables.at(values, index[order]), back))
+
+    def _picked(self, pick: Any) -> Block:
+        X, y, w = (None if values is None else _in_memory(pick(values)) for values in (self.X, self.y, self.w))
+        return X, y, w
+
+    @cached_property
+    def fingerprint(self) -> str:
+        some = self.sample(FINGERPRINT_ROWS)
+        text = f"{self.n_rows} {self.n_columns} {self.dtype} {self.names} {content_hash(some)}"
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _in_memory(values: Any) -> Any:
+    """Rows of a memory map as a plain array."""
+    return values.view(np.ndarray) if isinstance(values, np.memmap) else values
+
+
+def _column(values: Any, n: int, name: str) -> Any:
+    """Targets or weights as an array with a row for each of n inputs, or a memory map of them."""
+    if values is None:
+        return None
+    if hasattr(values, "iloc") or not isinstance(getattr(values, "dtype", None), np.dtype):
+        values = np.asarray(values)
+    if tables.number_of_rows(values) != n:
+        raise ValueError(f"X has {n} rows and {name} has {tables.number_of_rows(values)}; give one for each row of X.")
+    return values

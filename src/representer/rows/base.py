@@ -1,0 +1,153 @@
+"""The contract of rows: total(part) = sum over blocks of part(X, y, w).
+
+Blocks are cut at fixed row numbers wherever the rows lie, and added in their order, so that the same rows give the same
+bits from memory, from a memory map and from files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from representer.rows import tables
+
+Block = tuple[Any, Any, Any]
+"""Inputs, targets and weights of some rows; the latter two may be None."""
+Part = Callable[[Any, Any, Any], Any]
+"""part(X, y, w) -> a tuple of arrays, to be added over blocks. A pure function that can be pickled."""
+
+LONGEST_BLOCK, SHORTEST_BLOCK, BLOCK_ENTRIES = 2**14, 2**9, 2**22
+
+
+def rows_per_block(n_columns: int) -> int:
+    """Rows between two cuts: a power of two that depends on the width alone."""
+    fitting = 2 ** int(np.log2(max(BLOCK_ENTRIES // max(n_columns, 1), 1)))
+    return max(SHORTEST_BLOCK, min(LONGEST_BLOCK, fitting))
+
+
+class Rows:
+    """Inputs, targets and weights in blocks.
+
+    Subclasses give ``blocks`` and the attributes below it; they may give a faster ``sample``.
+    """
+
+    n_columns: int
+    """Columns of X, 1 for lists of objects."""
+    dtype: np.dtype | None
+    """float32 or float64 where X is numbers; None for objects and tables of mixed types."""
+    names: list[str] | None = None
+    """Names of the columns, where they have some."""
+    passes: float = np.inf
+    """How often all rows can be read."""
+
+    def blocks(self, first: int = 0) -> Iterator[Block]:
+        """(X, y, w) of the blocks from the first wanted one on; all have ``block_rows`` rows but the last."""
+        raise NotImplementedError
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs between rows that differ, so that work on some is not continued with others."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of a full block."""
+        return rows_per_block(self.n_columns)
+
+    @property
+    def n_blocks(self) -> int:
+        return -(-self.n_rows // self.block_rows)
+
+    # ---- what solvers call ----
+
+    def total(self, part: Part) -> tuple[Any, ...]:
+        """The sum over all blocks, in their order, of part(X, y, w): a tuple of arrays.
+
+        Floats are added in float64. An entry that is None in every block stays None.
+        """
+        sums = None
+        for block in self.blocks():
+            sums = added(sums, part(*block))
+        return finished(sums)
+
+    def map(self, part: Part) -> list[Any]:
+        """part(X, y, w) of each block, in their order."""
+        return [part(*block) for block in self.blocks()]
+
+    def sample(self, k: int, seed: int = 0) -> Block:
+        """The rows with the k least of hash(seed, row number), by rising hash: a sample without replacement.
+
+        It does not depend on where the rows lie, and a smaller sample is the beginning of a larger one.
+        """
+        start, kept, hashes = 0, None, np.zeros(0, np.uint64)
+        for X, y, w in self.blocks():
+            own = row_hashes(start, tables.number_of_rows(X), seed)
+            start += len(own)
+            near = np.flatnonzero(own < hashes.max()) if len(hashes) == k else np.arange(len(own))
+            if not len(near):
+                continue
+            part = tuple(None if values is None else tables.at(values, near) for values in (X, y, w))
+            kept = part if kept is None else tuple(map(tables.joined, kept, part))
+            hashes = np.concatenate([hashes, own[near]])
+            best = np.argsort(hashes, kind="stable")[:k]
+            kept = tuple(None if values is None else tables.at(values, best) for values in kept)
+            hashes = hashes[best]
+        assert kept is not None
+        return kept  # type: ignore[return-value]
+
+
+def added(sums: tuple[Any, ...] | None, more: Any) -> tuple[Any, ...] | None:
+    """Sums so far and what a block gives; the first block's arrays are copied, as sums are kept in place."""
+    if more is None:
+        return sums
+    more = more if isinstance(more, tuple) else (more,)
+    if sums is None:
+        return tuple(None if value is None else _wide(value) for value in more)
+    for total, value in zip(sums, more, strict=True):
+        if total is not None:
+            np.add(total, value, out=total)
+    return sums
+
+
+def finished(sums: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    """The sums, those without dimensions as numbers."""
+    return () if sums is None else tuple(None if total is None else total[()] for total in sums)
+
+
+def _wide(value: Any) -> np.ndarray:
+    value = np.asarray(value)
+    return np.array(value, np.result_type(value, np.float64) if value.dtype.kind == "f" else None)
+
+
+def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
+    """hash(seed, row) for the rows start, ..., start + n - 1: splitmix64, a bijection of 64 bits for each seed."""
+    with np.errstate(over="ignore"):
+        z = np.arange(start, start + n, dtype=np.uint64)
+        for word in (np.uint64(seed % 2**64), np.uint64(0)):
+            z = (z ^ word) + np.uint64(0x9E3779B97F4A7C15)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z ^= z >> np.uint64(31)
+    return z
+
+
+def least_hashes(n: int, k: int, seed: int) -> np.ndarray:
+    """The k of n row numbers with the least hashes, by rising hash."""
+    rows, hashes = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+    for start in range(0, n, 2**20):
+        own = row_hashes(start, min(2**20, n - start), seed)
+        near = np.flatnonzero(own < hashes.max()) if len(hashes) == k else np.arange(len(own))
+        rows, hashes = np.concatenate([rows, start + near]), np.concatenate([hashes, own[near]])
+        best = np.argsort(hashes, kind="stable")[:k]
+        rows, hashes = rows[best], hashes[best]
+    return rows
