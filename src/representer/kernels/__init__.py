@@ -6,6 +6,7 @@ from representer.kernels.columns import On
 from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
 from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers
+from representer.kernels.graph_inputs import Graphs
 from representer.kernels.histogram import Chi2, HistogramIntersection
 from representer.kernels.normalized import Normalized
 from representer.kernels.pairwise import Pairwise
@@ -30,6 +31,7 @@ __all__ = [
     "Exp",
     "FeatureMap",
     "Fourier",
+    "Graphs",
     "Haar",
     "HistogramIntersection",
     "Intersection",

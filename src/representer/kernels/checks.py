@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from representer.kernels.graph_formats import is_graph_object
+
 COPIED_BYTES = 2**24
 """Read-only arrays up to here are copied, such as those of data frames: loops would be compiled for them anew."""
 
@@ -17,6 +19,8 @@ def number_of(X: Any) -> int:
     """How many inputs X holds: rows of an array, a sparse matrix or a data frame, or items of a list."""
     if isinstance(X, str | bytes | dict) and not sparse.issparse(X):  # a sparse matrix may be a dict of its entries
         raise TypeError(f"X is a single {type(X).__name__}; pass a list of inputs, an array or a data frame.")
+    if is_graph_object(X):
+        raise TypeError("X is one graph; pass [G].")
     if not getattr(X, "shape", ()) and not hasattr(X, "__len__"):
         raise TypeError(f"X is {X!r}; pass a list of inputs, an array or a data frame.")
     n = X.shape[0] if getattr(X, "shape", ()) else len(X)

@@ -1,0 +1,288 @@
+"""Graphs of other libraries, recognised by what they have: none of those libraries is imported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+LABEL = "label"
+"""The attribute that holds labels where none is named."""
+
+
+@dataclass
+class RawGraph:
+    """One graph: nodes from 0 on, edges as pairs of them, and labels in their order."""
+
+    n_nodes: int
+    edges: np.ndarray
+    node_labels: list | None
+    edge_labels: list | None
+    directed: bool
+
+
+def is_graph(x: Any) -> bool:
+    """Whether x is one graph in a format that `read` knows."""
+    return any(recognises(x) for recognises, _ in FORMATS)
+
+
+def is_graph_object(x: Any) -> bool:
+    """Whether x is a graph of another library; matrices and lists of edges may be other things."""
+    return any(recognises(x) for recognises, _ in OBJECTS)
+
+
+def read(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+    """The i-th graph of a list, from any format that is known."""
+    x = tuple(x) if isinstance(x, list) and len(x) == 1 else x  # GraKeL's triples may have one part
+    for recognises, reader in FORMATS:
+        if recognises(x):
+            return reader(x, i, node_label, edge_label)
+    raise TypeError(
+        f"Input {i} is {x!r:.80}, which is no graph; pass graphs of networkx, igraph, PyTorch Geometric or RDKit, "
+        "pairs (adjacency matrix, node labels), triples (edges, node labels, edge labels), or Graphs(...)."
+    )
+
+
+def _edges(pairs: Any) -> np.ndarray:
+    pairs = list(pairs)
+    return np.array(pairs, np.int64) if pairs else np.empty((0, 2), np.int64)
+
+
+def _attributes(rows: list[dict], wanted: str | None, i: int, what: str) -> list | None:
+    """One attribute of all nodes or edges of graph i; None where none was asked for, and not all have a label."""
+    name = LABEL if wanted is None else wanted
+    without = [row for row in rows if name not in row]
+    if not without:
+        return [row[name] for row in rows]
+    if wanted is None and len(without) == len(rows):
+        return None
+    who = f"Graph {i}" if len(without) == len(rows) else f"A{'n' * (what == 'edge')} {what} of graph {i}"
+    raise _lacking(who, what, name, without[0])
+
+
+def _lacking(who: str, what: str, name: str, has: Any) -> ValueError:
+    others = f"it has {', '.join(map(repr, has))}" if has else "it has none"
+    return ValueError(f"{who} has no {what} attribute {name!r}; {others}.")
+
+
+# ---- networkx ----
+
+
+def _is_networkx(x: Any) -> bool:
+    return hasattr(x, "nodes") and hasattr(x, "edges") and hasattr(x, "is_directed")
+
+
+def _networkx(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+    nodes, edges = list(x.nodes(data=True)), list(x.edges(data=True))
+    number = {node: n for n, (node, _) in enumerate(nodes)}
+    return RawGraph(
+        len(nodes),
+        _edges((number[u], number[v]) for u, v, _ in edges),
+        _attributes([row for _, row in nodes], node_label, i, "node"),
+        _attributes([row for *_, row in edges], edge_label, i, "edge"),
+        x.is_directed(),
+    )
+
+
+# ---- igraph ----
+
+
+def _is_igraph(x: Any) -> bool:
+    return hasattr(x, "vs") and hasattr(x, "es") and hasattr(x, "get_edgelist")
+
+
+def _igraph(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+    def column(sequence: Any, wanted: str | None, what: str) -> list | None:
+        name, names = wanted or LABEL, sequence.attributes()
+        if name in names:
+            return list(sequence[name])
+        if wanted is None:
+            return None
+        raise _lacking(f"Graph {i}", what, name, names)
+
+    return RawGraph(
+        x.vcount(),
+        _edges(x.get_edgelist()),
+        column(x.vs, node_label, "node"),
+        column(x.es, edge_label, "edge"),
+        x.is_directed(),
+    )
+
+
+# ---- PyTorch Geometric ----
+
+
+def _is_geometric(x: Any) -> bool:
+    return hasattr(x, "edge_index")
+
+
+def _array(tensor: Any) -> np.ndarray:
+    return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
+
+
+def _geometric(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+    pairs = _array(x.edge_index).T.astype(np.int64)
+    node_rows = _feature_labels(x, node_label, "x", i, "node")
+    edge_rows = _feature_labels(x, edge_label, "edge_attr", i, "edge")
+    n = getattr(x, "num_nodes", None)
+    n = int(n) if n is not None else len(node_rows) if node_rows is not None else int(pairs.max(initial=-1)) + 1
+    return RawGraph(n, pairs, node_rows, edge_rows, not _is_symmetric(pairs, n))
+
+
+def _feature_labels(x: Any, wanted: str | None, default: str, i: int, what: str) -> list | None:
+    """Labels from rows of features: the place of the one in one-hot rows, a number, or a tuple of whole numbers."""
+    values = getattr(x, default if wanted is None else wanted, None)
+    if values is None and wanted is not None:
+        raise ValueError(f"Graph {i} has no {what} attribute {wanted!r}; pass a graph that has it.")
+    if values is None:
+        return None
+    rows = _array(values)
+    rows = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
+    if np.any(rows != np.round(rows)):
+        raise ValueError(
+            f"The {what} attribute {wanted or default!r} of graph {i} holds real numbers, which are no labels; "
+            f"name an attribute with labels by {what}_label, or round them first."
+        )
+    if rows.ndim == 1:
+        return rows.astype(np.int64).tolist()
+    if len(rows) and np.all((rows == 0) | (rows == 1)) and np.all(rows.sum(axis=1) == 1):
+        return rows.argmax(axis=1).tolist()
+    return [tuple(row) for row in rows.astype(np.int64).tolist()]
+
+
+# ---- RDKit ----
+
+
+def _is_molecule(x: Any) -> bool:
+    return hasattr(x, "GetAtoms") and hasattr(x, "GetBonds")
+
+
+def _molecule(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+    def labels(parts: list, wanted: str | None, default: str, what: str) -> list:
+        if wanted is None:
+            return [str(getattr(part, default)()) for part in parts]
+        if any(not part.HasProp(wanted) for part in parts):
+            raise ValueError(f"Graph {i} has no {what} attribute {wanted!r}; set it with SetProp.")
+        return [part.GetProp(wanted) for part in parts]
+
+    atoms, bonds = list(x.GetAtoms()), list(x.GetBonds())
+    return RawGraph(
+        len(atoms),
+        _edges((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds),
+        labels(atoms, node_label, "GetSymbol", "node"),
+        labels(bonds, edge_label, "GetBondType", "edge"),
+        False,
+    )
+
+
+# ---- matrices, pairs and GraKeL's triples ----
+
+
+def _is_matrix(x: Any) -> bool:
+    return (sparse.issparse(x) or isinstance(x, np.ndarray)) and x.ndim == 2 and x.shape[0] == x.shape[1]
+
+
+def _is_edges(x: Any) -> bool:
+    """Whether x lists edges: pairs in a set or a list, or a dictionary of pairs or of neighbours."""
+    if isinstance(x, dict):
+        return True
+    return isinstance(x, set | frozenset | list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in x)
+
+
+def _is_triple(x: Any) -> bool:
+    if _is_matrix(x):
+        return True
+    if not isinstance(x, list | tuple) or not 1 + isinstance(x, list) <= len(x) <= 3:  # [A] is a list of one graph
+        return False
+    labelled = all(part is None or isinstance(part, dict) or _is_labels(part) for part in x[1:])
+    return labelled and (_is_matrix(x[0]) or _is_edges(x[0]))
+
+
+def _is_labels(x: Any) -> bool:
+    return isinstance(x, str | list) or getattr(x, "ndim", None) == 1
+
+
+def _triple(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+    if node_label is not None or edge_label is not None:
+        raise ValueError(f"Graph {i} is a matrix or a list of edges, which has no attributes; give its labels with it.")
+    what, node_labels, edge_labels = (*((x,) if _is_matrix(x) else x), None, None)[:3]
+    if _is_matrix(what):
+        pairs, nodes = _matrix_pairs(what, i), list(range(what.shape[0]))
+    else:
+        pairs = _listed_pairs(what)
+        named = node_labels if isinstance(node_labels, dict) else {}
+        nodes = list(dict.fromkeys([*named, *(node for pair in pairs for node in pair)]))
+        if not isinstance(node_labels, dict | None):  # labels in the order of nodes 0, 1, ...
+            nodes = list(range(len(node_labels)))
+    number = {node: n for n, node in enumerate(nodes)}
+    if lost := [node for pair in pairs for node in pair if node not in number]:
+        raise ValueError(f"Graph {i} has an edge at node {lost[0]!r}, for which there is no label.")
+    edges = _edges((number[u], number[v]) for u, v in pairs)
+    return RawGraph(
+        len(nodes),
+        edges,
+        _labels_of_nodes(node_labels, nodes, i),
+        _labels_of_edges(edge_labels, pairs, i),
+        not _is_symmetric(edges, len(nodes)),
+    )
+
+
+def _matrix_pairs(A: Any, i: int) -> list:
+    A = sparse.coo_array(A)
+    stored = A.data != 0
+    if np.any(A.data[stored] != 1):
+        raise ValueError(
+            f"The adjacency matrix of graph {i} has entries other than 0 and 1; kernels of graphs use no weights, so "
+            "pass (A != 0), or give weights as labels of edges."
+        )
+    return list(zip(A.row[stored].tolist(), A.col[stored].tolist(), strict=True))
+
+
+def _listed_pairs(edges: Any) -> list:
+    """Pairs from {(u, v): weight}, {u: [v, ...]}, {u: {v: weight}} or a list of pairs."""
+    if not isinstance(edges, dict):
+        return list(edges)
+    if all(isinstance(pair, tuple) and len(pair) == 2 for pair in edges):
+        return list(edges)
+    return [(u, v) for u, neighbours in edges.items() for v in neighbours]
+
+
+def _labels_of_nodes(labels: Any, nodes: list, i: int) -> list | None:
+    if labels is None or (isinstance(labels, dict) and not labels):
+        return None
+    if not isinstance(labels, dict):
+        if len(labels) != len(nodes):
+            raise ValueError(f"Graph {i} has {len(nodes)} nodes and {len(labels)} node labels; give one for each.")
+        return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    if lost := [node for node in nodes if node not in labels]:
+        raise ValueError(f"Node {lost[0]!r} of graph {i} has no label; label all nodes or none.")
+    return [labels[node] for node in nodes]
+
+
+def _labels_of_edges(labels: Any, pairs: list, i: int) -> list | None:
+    """From {(u, v): label}, one direction being enough, or a list in the order of the edges."""
+    if labels is None or (isinstance(labels, dict) and not labels):
+        return None
+    if not isinstance(labels, dict):
+        if len(labels) != len(pairs):
+            raise ValueError(f"Graph {i} has {len(pairs)} edges and {len(labels)} edge labels; give one for each.")
+        return list(labels)
+    found = [labels.get((u, v), labels.get((v, u), _NONE)) for u, v in pairs]
+    if _NONE in found:
+        raise ValueError(f"The edge {pairs[found.index(_NONE)]!r} of graph {i} has no label; label all edges or none.")
+    return found
+
+
+_NONE = object()
+
+
+def _is_symmetric(edges: np.ndarray, n: int) -> bool:
+    """Whether each edge is there in both directions."""
+    forth, back = np.unique(edges @ [n, 1]), np.unique(edges @ [1, n])
+    return np.array_equal(forth, back)
+
+
+OBJECTS = ((_is_networkx, _networkx), (_is_igraph, _igraph), (_is_geometric, _geometric), (_is_molecule, _molecule))
+FORMATS = (*OBJECTS, (_is_triple, _triple))
