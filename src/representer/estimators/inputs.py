@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,7 +20,6 @@ from representer.kernels.base import Kernel
 from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.histogram import Chi2
 from representer.kernels.precomputed import Precomputed
-from representer.kernels.prepared import rows_at
 from representer.kernels.stationary import RBF, Laplacian, Matern
 
 LARGEST_TARGET = 1e151
@@ -212,11 +210,7 @@ def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:
     """Some of the inputs, of any type; a precomputed Gram matrix is cut on both sides."""
     if is_precomputed(kernel):
         return X.iloc[rows, rows] if hasattr(X, "iloc") else X[rows][:, rows]
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if sparse.issparse(X):
-        return X.tocsr()[rows]
-    return rows_at(X, rows) if hasattr(X, "shape") else [X[i] for i in rows]
+    return checks.take(X, rows)
 
 
 def reset_fitted(estimator: Any, *names: str) -> None:

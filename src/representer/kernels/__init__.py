@@ -2,16 +2,19 @@
 
 from representer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from representer.kernels.base import Kernel
+from representer.kernels.categories import Categorical
 from representer.kernels.columns import On
 from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
 from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers
 from representer.kernels.graph_inputs import Graphs
 from representer.kernels.histogram import Chi2, HistogramIntersection
+from representer.kernels.missing import Missing
 from representer.kernels.normalized import Normalized
 from representer.kernels.pairwise import Pairwise
 from representer.kernels.periodic import Periodic
 from representer.kernels.precomputed import Callable, Precomputed
+from representer.kernels.rankings import Kendall, Mallows, ranks
 from representer.kernels.series import Exp, PowerSeries
 from representer.kernels.sets import Intersection, Jaccard, Subset
 from representer.kernels.spline import Brownian
@@ -24,6 +27,7 @@ __all__ = [
     "Brownian",
     "Bumps",
     "Callable",
+    "Categorical",
     "Chi2",
     "Constant",
     "Cosine",
@@ -36,10 +40,13 @@ __all__ = [
     "HistogramIntersection",
     "Intersection",
     "Jaccard",
+    "Kendall",
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mallows",
     "Matern",
+    "Missing",
     "Multiquadric",
     "Normalized",
     "On",
@@ -62,4 +69,5 @@ __all__ = [
     "Sum",
     "ThinPlate",
     "TruncatedPowers",
+    "ranks",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from representer.kernels.graph_formats import is_graph_object
+from representer.kernels.prepared import rows_at
 
 COPIED_BYTES = 2**24
 """Read-only arrays up to here are copied, such as those of data frames: loops would be compiled for them anew."""
@@ -163,6 +164,15 @@ def concatenate(X: Any, Y: Any) -> Any:
         library = import_module(type(X).__module__.split(".")[0])  # pandas and polars both have a concat
         return library.concat([X, Y[list(X.columns)]])
     return [*X, *Y]
+
+
+def take(X: Any, index: Any) -> Any:
+    """The inputs at some places, of any type: arrays, sparse matrices, data frames, graphs or lists."""
+    if hasattr(X, "iloc"):
+        return X.iloc[index]
+    if sparse.issparse(X):
+        return X.tocsr()[index]
+    return rows_at(X, index) if hasattr(X, "shape") else [X[i] for i in index]
 
 
 def objects(X: Any, name: str) -> list:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from representer.gram.tiled import Gram
+from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.testing.closeness import close
 
@@ -20,8 +21,8 @@ def check_kernel(kernel: Kernel, X: Any, *, gradients: bool = True) -> None:
     ----------
     kernel : Kernel
     X : inputs of the kernel, at least four
-        For gradients a float64 array on which the kernel is differentiable (no two rows alike), and hyper-parameters
-        inside their ranges.
+        Rows of numbers, a data frame, or a list of objects. For gradients no two rows of numbers are alike, and
+        hyper-parameters are inside their ranges.
     gradients : bool
         Whether to compare `contract` and, on vectors, `input_gradient` with differences.
     """
@@ -42,6 +43,8 @@ def check_kernel(kernel: Kernel, X: Any, *, gradients: bool = True) -> None:
     close(reordered, K[np.ix_(order, order)], 200 * eps * size, "the order of the inputs matters")
     half = gram.block(slice(0, n // 2), slice(n // 2, n))
     close(half, K[: n // 2, n // 2 :], 200 * eps * size, "a block differs from the whole")
+    if not kernel.precomputed:
+        _check_halves(kernel, X, K, size)
     assert clone(kernel) == kernel, "clone(kernel) is not equal to the kernel"
     if kernel.radial is not None:
         _check_radial(kernel, kernel.prepare(X), K, size)
@@ -49,7 +52,26 @@ def check_kernel(kernel: Kernel, X: Any, *, gradients: bool = True) -> None:
         _check_contract(kernel, X, size)
         # rows of a precomputed Gram matrix are not vectors, and mean nothing without the other rows
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64 and kernel.rowwise:
-            _check_input_gradient(kernel, X, size)
+            if kernel.on_vectors or _has_input_gradient(kernel, X):
+                _check_input_gradient(kernel, X, size)
+
+
+def _check_halves(kernel: Kernel, X: Any, K: np.ndarray, size: float) -> None:
+    """Inputs prepared apart, such as strings with words that the others do not have, give the same values."""
+    n, eps = len(K), np.finfo(K.dtype).eps
+    first, second = (checks.take(X, rows) for rows in (np.arange(n // 2), np.arange(n // 2, n)))
+    close(kernel(first, second), K[: n // 2, n // 2 :], 200 * eps * size, "k(X, Y) differs from a block of k(X)")
+    close(kernel.diag(first), K.diagonal()[: n // 2], 20 * eps * size, "k(x, x) depends on the other inputs")
+    A = kernel.prepare(first, like=kernel.prepare(second))
+    close(kernel.diagonal(A), K.diagonal()[: n // 2], 20 * eps * size, "k(x, x) depends on what x is paired with")
+
+
+def _has_input_gradient(kernel: Kernel, X: np.ndarray) -> bool:
+    try:
+        kernel.input_gradient(X[:1], X[1:2], np.ones((1, 1)))
+    except TypeError:
+        return False
+    return True
 
 
 def _check_radial(kernel: Kernel, A: Any, K: np.ndarray, size: float) -> None:
