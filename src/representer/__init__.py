@@ -31,6 +31,7 @@ from representer.estimators.two_sample import MMD
 from representer.functions import Function, mean_embedding, project
 from representer.gram.tiled import Gram
 from representer.preimage import preimage
+from representer.rows import rows
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -74,4 +75,5 @@ __all__ = [
     "project",
     "psd",
     "regularizers",
+    "rows",
 ]

@@ -366,3 +366,26 @@ def test_targets_whose_squares_are_out_of_range(Estimator):
             Estimator().fit(X, size * (1.0 + y))
     with pytest.raises(TypeError, match="y holds dates or times"):
         Estimator().fit(X, pd.Series(pd.date_range("2026-01-01", periods=14)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
+def test_memory_maps_stay_memory_maps_and_fit_as_arrays_do(rng, tmp_path, dtype):
+    X = (100 * rng.normal(size=(300, 3))).astype(dtype)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = KernelRidge().fit(mapped, X[:, 0])
+    assert isinstance(model.X_fit_, np.memmap)
+    plain = KernelRidge().fit(X, X[:, 0])
+    np.testing.assert_allclose(model.predict(mapped), plain.predict(X), rtol=1e-5 if dtype == np.float32 else 1e-9)
+
+
+def test_memory_maps_are_checked(rng, tmp_path):
+    X = rng.normal(size=(70_000, 2))
+    X[66_000, 1] = np.nan
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    with pytest.raises(ValueError, match=r"In the rows of X from 65536 on .*the first at \(464, 1\)"):
+        KernelRidge().fit(mapped, X[:, 0])
+    model = KernelRidge().fit(X[:100], X[:100, 0])
+    with pytest.raises(ValueError, match="X has 1 features, but KernelRidge is expecting 2 features"):
+        model.predict(mapped[:50, :1])

@@ -14,15 +14,15 @@ def test_parts_and_places(wrap):
     for ours, plain in [(tables.part(table, 1, 3), X[1:3]), (tables.at(table, index), X[index])]:
         np.testing.assert_array_equal(ours.toarray() if sparse.issparse(ours) else ours, plain)
     assert (tables.number_of_rows(table), tables.number_of_columns(table)) == (6, 2)
-    twice = tables.joined(table, table)
+    twice = tables.stacked([table, table])
     assert tables.number_of_rows(twice) == 12
 
 
 def test_sequences_become_lists():
     assert tables.sliceable(("a", "b")) == ["a", "b"]
     assert tables.at(["a", "b"], np.array([1])) == ["b"]
-    assert tables.joined(["a"], ["b"]) == ["a", "b"]
-    assert tables.joined(None, None) is None
+    assert tables.stacked([["a"], ["b"]]) == ["a", "b"]
+    assert tables.stacked([None, None]) is None
 
 
 @pytest.mark.parametrize(

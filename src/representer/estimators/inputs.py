@@ -14,6 +14,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
 
+from representer._parallel import split
 from representer.kernels import checks
 from representer.kernels.algebra import Scaled
 from representer.kernels.base import Kernel
@@ -24,6 +25,8 @@ from representer.kernels.stationary import RBF, Laplacian, Matern
 
 LARGEST_TARGET = 1e151
 """Targets up to this size, and down to one over it, have squares whose sum is in the range of float64."""
+MAPPED_ROWS = 2**16
+"""Rows of a memory map that are looked at together."""
 NAMES: dict[str, type[Kernel]] = {
     "rbf": RBF,
     "linear": Linear,
@@ -88,6 +91,11 @@ def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         if getattr(estimator, "n_features_in_", None) == X.shape[1] and not hasattr(estimator, "feature_names_in_"):
             return X
     checks.unmasked(X, "X")
+    if kernel.on_vectors and _is_mapped(X):  # scikit-learn would return a plain array, which is prepared all at once
+        validate_data(estimator, X[:1].view(np.ndarray), dtype=[np.float64, np.float32], reset=reset)
+        for rows in split(len(X), MAPPED_ROWS):
+            checks.finite_rows(X[rows], "X", rows.start)
+        return X
     if kernel.on_vectors:
         require_numbers(X)
         return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
@@ -126,6 +134,11 @@ def _is_plain(X: Any) -> bool:
     if type(X) is not np.ndarray or X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not X.size:
         return False
     return checks.are_finite(X)
+
+
+def _is_mapped(X: Any) -> bool:
+    """Whether X is a memory map of rows of numbers, which stays one."""
+    return isinstance(X, np.memmap) and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
 
 
 def in_column(Y: Any, kernel: Kernel) -> Any:

@@ -119,6 +119,14 @@ def finite(X: Any, name: str) -> None:
     )
 
 
+def finite_rows(X: Any, name: str, start: int) -> None:
+    """Raise if an entry of rows that begin at this number in all is NaN or infinite."""
+    try:
+        finite(X, name)
+    except ValueError as error:
+        raise ValueError(f"In the rows of {name} from {start} on (counted from there): {error}") from None
+
+
 def are_finite(values: np.ndarray) -> bool:
     """Whether no entry is NaN or infinite. Of many entries the sum is tested first, which needs no array of flags."""
     if values.size > 10_000:

@@ -50,7 +50,8 @@ class Prepared:
 def rows_at(rows: Any, index: Any) -> Any:
     """rows[index] of an array or a sparse matrix."""
     places = isinstance(rows, np.ndarray) and isinstance(index, np.ndarray) and index.dtype.kind == "i"
-    return rows.take(index, 0) if places else rows[index]  # up to three times as fast
+    # up to three times as fast; of a memory map it would make one that is none
+    return rows.take(index, 0) if places and not isinstance(rows, np.memmap) else rows[index]
 
 
 @dataclass

@@ -2,5 +2,6 @@
 
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows
+from representer.rows.read import rows
 
-__all__ = ["ArrayRows", "Rows"]
+__all__ = ["ArrayRows", "Rows", "rows"]

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from joblib import hash as content_hash
+from scipy import sparse
 
 from representer.kernels import checks
 from representer.rows import tables
 from representer.rows.base import Block, Rows, least_hashes
+from representer.rows.reader import ahead
 
 FINGERPRINT_ROWS = 4096
 """Of larger tables the fingerprint is of so many sampled rows."""
@@ -47,6 +49,10 @@ class ArrayRows(Rows):
         return tables.number_of_rows(self.X)
 
     def blocks(self, first: int = 0) -> Iterator[Block]:
+        read = any(_is_elsewhere(values) for values in (self.X, self.y, self.w))
+        return ahead(lambda: self._cut(first)) if read else self._cut(first)
+
+    def _cut(self, first: int) -> Iterator[Block]:
         n, size = self.n_rows, self.block_rows
         for start in range(first * size, n, size):
             stop = min(start + size, n)
@@ -70,8 +76,16 @@ class ArrayRows(Rows):
 
 
 def _in_memory(values: Any) -> Any:
-    """Rows of a memory map as a plain array."""
-    return values.view(np.ndarray) if isinstance(values, np.memmap) else values
+    """Rows of a memory map, or of what has slices like one, as a plain array."""
+    return np.array(values, order="C") if _is_elsewhere(values) else tables.contiguous(values)
+
+
+def _is_elsewhere(values: Any) -> bool:
+    """Whether these are a memory map, or an array of h5py or zarr, which has rows when they are read."""
+    if isinstance(values, np.memmap):
+        return True
+    array = isinstance(getattr(values, "dtype", None), np.dtype) and bool(getattr(values, "shape", ()))
+    return array and not isinstance(values, np.ndarray) and not sparse.issparse(values) and not hasattr(values, "iloc")
 
 
 def _column(values: Any, n: int, name: str) -> Any:

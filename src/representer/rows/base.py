@@ -7,6 +7,8 @@ bits from memory, from a memory map and from files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ Block = tuple[Any, Any, Any]
 """Inputs, targets and weights of some rows; the latter two may be None."""
 Part = Callable[[Any, Any, Any], Any]
 """part(X, y, w) -> a tuple of arrays, to be added over blocks. A pure function that can be pickled."""
+Sums = tuple[Any, ...] | None
+Watch = Callable[[int, int | None], Any]
 
 LONGEST_BLOCK, SHORTEST_BLOCK, BLOCK_ENTRIES = 2**14, 2**9, 2**22
 
@@ -68,6 +72,50 @@ class Rows:
     def n_blocks(self) -> int:
         return -(-self.n_rows // self.block_rows)
 
+    # ---- what estimators call before and after ----
+
+    _watch: Watch | None = None
+    _journal: Any = None
+
+    def watched(self, watch: Watch) -> Rows:
+        """The same rows, which call ``watch(rows done, rows)`` at the beginning of each sum and after each block."""
+        other = copy(self)
+        other._watch = watch
+        return other
+
+    def checkpointed(self, journal: Any) -> Rows:
+        """The same rows, whose sums are kept by a `Journal`."""
+        other = copy(self)
+        other._journal = journal
+        return other
+
+    def require(self, passes: int, why: str) -> None:
+        """Raise if the rows cannot be read so often."""
+        if passes > self.passes:
+            raise ValueError(
+                f"This fit reads all rows {passes} times ({why}), but they come from a generator, which can be read "
+                "once; pass a function that opens it anew each time, rows(lambda: ...), or files."
+            )
+
+    @contextmanager
+    def fitting(self) -> Iterator[None]:
+        """Around the sums of one fit: its checkpoint is not needed any more when that is done."""
+        if self._journal is None:
+            yield
+            return
+        self._journal.rewind()
+        yield
+        self._journal.remove()
+
+    def _tell(self, blocks: int) -> None:
+        if self._watch is not None:
+            n = self._known_rows()
+            self._watch(blocks * self.block_rows if n is None else min(blocks * self.block_rows, n), n)
+
+    def _known_rows(self) -> int | None:
+        """How many rows there are, where that is known without reading them."""
+        return self.n_rows
+
     # ---- what solvers call ----
 
     def total(self, part: Part) -> tuple[Any, ...]:
@@ -75,14 +123,25 @@ class Rows:
 
         Floats are added in float64. An entry that is None in every block stays None.
         """
-        sums = None
-        for block in self.blocks():
-            sums = added(sums, part(*block))
-        return finished(sums)
+        if self._journal is not None:
+            return finished(self._journal.total(self, part))
+        return finished(self.partial(part))
+
+    def partial(
+        self, part: Part, first: int = 0, sums: Sums = None, after: Callable[[int, Any], Any] | None = None
+    ) -> Sums:
+        """``sums``, and to them those of the blocks from the first wanted one on; ``after`` is called between them."""
+        self._tell(first)
+        for number, block in enumerate(self.blocks(first), start=first):
+            sums = added(sums, located(part, number, self.block_rows)(*block))
+            if after is not None:
+                after(number + 1, sums)
+            self._tell(number + 1)
+        return sums
 
     def map(self, part: Part) -> list[Any]:
         """part(X, y, w) of each block, in their order."""
-        return [part(*block) for block in self.blocks()]
+        return [located(part, number, self.block_rows)(*block) for number, block in enumerate(self.blocks())]
 
     def sample(self, k: int, seed: int = 0) -> Block:
         """The rows with the k least of hash(seed, row number), by rising hash: a sample without replacement.
@@ -97,7 +156,7 @@ class Rows:
             if not len(near):
                 continue
             part = tuple(None if values is None else tables.at(values, near) for values in (X, y, w))
-            kept = part if kept is None else tuple(map(tables.joined, kept, part))
+            kept = part if kept is None else tuple(tables.stacked(list(pair)) for pair in zip(kept, part, strict=True))
             hashes = np.concatenate([hashes, own[near]])
             best = np.argsort(hashes, kind="stable")[:k]
             kept = tuple(None if values is None else tables.at(values, best) for values in kept)
@@ -106,7 +165,21 @@ class Rows:
         return kept  # type: ignore[return-value]
 
 
-def added(sums: tuple[Any, ...] | None, more: Any) -> tuple[Any, ...] | None:
+def located(part: Part, number: int, size: int) -> Part:
+    """The part, whose errors name the rows of its block."""
+
+    def named(X: Any, y: Any, w: Any) -> Any:
+        try:
+            return part(X, y, w)
+        except ValueError as error:
+            start = number * size
+            stop = start + tables.number_of_rows(X) - 1
+            raise ValueError(f"In the rows {start} to {stop} (counted from there): {error}") from error
+
+    return named
+
+
+def added(sums: Sums, more: Any) -> Sums:
     """Sums so far and what a block gives; the first block's arrays are copied, as sums are kept in place."""
     if more is None:
         return sums
@@ -119,7 +192,7 @@ def added(sums: tuple[Any, ...] | None, more: Any) -> tuple[Any, ...] | None:
     return sums
 
 
-def finished(sums: tuple[Any, ...] | None) -> tuple[Any, ...]:
+def finished(sums: Sums) -> tuple[Any, ...]:
     """The sums, those without dimensions as numbers."""
     return () if sums is None else tuple(None if total is None else total[()] for total in sums)
 

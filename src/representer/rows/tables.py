@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from representer.kernels import checks
 from representer.kernels.prepared import rows_at
 
 
@@ -34,9 +34,23 @@ def at(X: Any, index: np.ndarray) -> Any:
     return rows_at(X, index) if hasattr(X, "shape") else [X[i] for i in index]
 
 
-def joined(X: Any, Y: Any) -> Any:
-    """The rows of X followed by those of Y; None where there are none."""
-    return None if X is None else checks.concatenate(X, Y)
+def contiguous(values: Any) -> Any:
+    """Arrays with their rows one after the other: BLAS may round products of others differently."""
+    return np.ascontiguousarray(values) if isinstance(values, np.ndarray) and values.dtype != object else values
+
+
+def stacked(parts: list[Any]) -> Any:
+    """The rows of several tables of the same type, one after the other; None where there are none."""
+    first = parts[0]
+    if first is None:
+        return None
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts)
+    if sparse.issparse(first):
+        return sparse.vstack(parts, format="csr")
+    if hasattr(first, "columns"):
+        return import_module(type(first).__module__.split(".")[0]).concat(parts)  # pandas and polars both have a concat
+    return [item for part in parts for item in part]
 
 
 def sliceable(X: Any) -> Any:

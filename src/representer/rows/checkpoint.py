@@ -1,0 +1,128 @@
+"""Checkpoints: sums of a fit that was interrupted, so that the next one goes on with the same bits.
+
+All that a solver learns of its rows are sums over blocks, and all else follows from them. So a checkpoint is a journal
+of sums: those of finished passes, and those of the blocks so far of the present one. A fit that resumes runs from the
+beginning, and is given these sums in place of passes over rows.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from joblib import hash as content_hash
+
+from representer.rows.base import Part, Rows, Sums
+
+CHECKPOINT_SECONDS = 60.0
+"""Between two times that a checkpoint is written."""
+
+
+class Journal:
+    """The sums of a fit in an .npz file without pickled objects, renamed into place when it is whole.
+
+    Parameters
+    ----------
+    path : str or path
+    """
+
+    def __init__(self, path: Any):
+        self.path = Path(path)
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(f"There is no folder {self.path.parent} for the checkpoint {self.path}.")
+        self._entries: list[tuple[str, Sums]] = []
+        """For each pass the hash of its part, and its sums."""
+        self._next_block = 0
+        """Of the last pass; 0 if it is finished."""
+        self._pass, self._fingerprint, self._written = 0, "", monotonic()
+
+    def rewind(self) -> None:
+        """The next sum is the first of a fit."""
+        self._pass = 0
+
+    def _begin(self, rows: Rows) -> None:
+        """Read what is there, if it is of these rows."""
+        self._entries, self._pass, self._next_block = [], 0, 0
+        self._fingerprint, self._written = rows.fingerprint, monotonic()
+        if not self.path.exists():
+            return
+        found, self._entries, self._next_block = _read(self.path)
+        if found != self._fingerprint:
+            raise ValueError(
+                f"The checkpoint {self.path} is of other rows than these; remove it to begin anew, or give the rows "
+                "that it is of."
+            )
+
+    def total(self, rows: Rows, part: Part) -> Sums:
+        """rows.partial(part), or what of it is known."""
+        number, self._pass = self._pass, self._pass + 1
+        if not number:
+            self._begin(rows)
+            self._pass = 1
+        key = str(content_hash(part))
+        first, sums = 0, None
+        if number < len(self._entries):
+            known, sums = self._entries[number]
+            if known != key:
+                raise ValueError(
+                    f"The checkpoint {self.path} is of another fit to these rows: their pass {number + 1} differs; "
+                    "remove it to begin anew, or use the parameters that it was written with."
+                )
+            if number < len(self._entries) - 1 or not self._next_block:
+                return _copy(sums)
+            first = self._next_block
+        self._entries[number:] = [(key, sums)]
+
+        def after(block: int, so_far: Sums) -> None:
+            self._entries[number], self._next_block = (key, so_far), block
+            if monotonic() - self._written >= CHECKPOINT_SECONDS:
+                self.write()
+
+        sums = rows.partial(part, first, sums, after)
+        self._entries[number], self._next_block = (key, _copy(sums)), 0
+        if monotonic() - self._written >= CHECKPOINT_SECONDS:
+            self.write()
+        return sums
+
+    def write(self) -> None:
+        """Write all sums to another file, and rename it: what was there before is whole until then."""
+        arrays: dict[str, Any] = {
+            "fingerprint": np.array(self._fingerprint),
+            "parts": np.array([key for key, _ in self._entries]),
+            "lengths": np.array([-1 if sums is None else len(sums) for _, sums in self._entries]),
+            "next_block": np.array(self._next_block),
+        }
+        for p, (_, sums) in enumerate(self._entries):
+            arrays |= {f"sums_{p}_{j}": value for j, value in enumerate(sums or ()) if value is not None}
+        half = self.path.with_name(f"{self.path.name}.writing")
+        with half.open("wb") as file:
+            np.savez(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(half, self.path)
+        self._written = monotonic()
+
+    def remove(self) -> None:
+        """The fit is done."""
+        self.path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> tuple[str, list[tuple[str, Sums]], int]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            entries: list[tuple[str, Sums]] = []
+            for p, (key, length) in enumerate(zip(file["parts"], file["lengths"], strict=True)):
+                names = [f"sums_{p}_{j}" for j in range(length)]
+                sums = tuple(file.get(name) for name in names)
+                entries.append((str(key), None if length < 0 else sums))
+            return str(file["fingerprint"]), entries, int(file["next_block"])
+    except (KeyError, ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{path} is not a checkpoint; remove it, or give another name ({error}).") from None
+
+
+def _copy(sums: Sums) -> Sums:
+    """Sums that are not changed by whoever they are given to."""
+    return None if sums is None else tuple(None if value is None else np.array(value) for value in sums)

@@ -1,0 +1,172 @@
+"""Rows that come in batches of any lengths: from files, from a function that opens a stream, from a generator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from joblib import hash as content_hash
+
+from representer.rows import tables
+from representer.rows.base import Block, Rows, rows_per_block
+from representer.rows.layout import Layout, same_layout, signature
+from representer.rows.reader import ahead, recut
+
+Named = tuple[str, Any]
+"""Where a batch is from, for errors, and the batch."""
+
+
+class Source:
+    """What opens batches. Subclasses give `batches`, and what they know beforehand."""
+
+    passes: float = np.inf
+    """How often it can be opened."""
+    n_rows: int | None = None
+    """Rows of all batches, where that is known before they are read."""
+
+    def batches(self, start: int) -> tuple[int, Iterator[Named]]:
+        """Batches from one that is not after row ``start`` on, and how many of their rows are before it."""
+        raise NotImplementedError
+
+    def first(self) -> Named:
+        """The first batch, or one row of it."""
+        raise NotImplementedError
+
+    def fingerprint(self) -> str | None:
+        """What tells it from others, or None where its first batch has to do."""
+        return None
+
+
+class Opened(Source):
+    """A function that opens the same stream again each time: an Arrow reader, or any iterable of batches."""
+
+    def __init__(self, factory: Callable[[], Iterable[Any]]):
+        self.factory = factory
+
+    def batches(self, start: int) -> tuple[int, Iterator[Named]]:
+        return start, self._all()
+
+    def first(self) -> Named:
+        return _first(self._all(), "The stream")
+
+    def _all(self) -> Iterator[Named]:
+        return _numbered(self.factory())
+
+
+class Generated(Source):
+    """A generator, whose batches come once."""
+
+    passes = 1
+
+    def __init__(self, batches: Iterator[Any]):
+        self._batches: Iterator[Named] | None = _numbered(batches)
+        self._first: Named | None = None
+
+    def first(self) -> Named:
+        if self._first is None:
+            if self._batches is None:
+                raise ValueError(ONCE.format("it has been read"))
+            self._first = _first(self._batches, "The generator")
+        return self._first
+
+    def batches(self, start: int) -> tuple[int, Iterator[Named]]:
+        if self._batches is None:
+            raise ValueError(ONCE.format("a second pass was asked for"))
+        rest, self._batches = self._batches, None
+        return start, self._chained(self.first() if self._first is None else self._first, rest)
+
+    @staticmethod
+    def _chained(first: Named, rest: Iterator[Named]) -> Iterator[Named]:
+        yield first
+        yield from rest
+
+
+ONCE = (
+    "These rows come from a generator, which is exhausted after one pass, and {}; pass a function that opens it anew "
+    "each time, rows(lambda: ...), or files."
+)
+
+
+def _numbered(batches: Iterable[Any]) -> Iterator[Named]:
+    for number, batch in enumerate(batches):
+        yield f"Batch {number}", batch
+
+
+def _first(batches: Iterator[Named], what: str) -> Named:
+    for named in batches:
+        return named
+    raise ValueError(f"{what} is exhausted or has no batches; give it at least one row.")
+
+
+class StreamRows(Rows):
+    """Rows of a source, cut at fixed row numbers and read by a thread ahead of the work.
+
+    Parameters
+    ----------
+    source : Source
+    layout : Layout
+        What of a batch is inputs, targets and weights.
+    """
+
+    def __init__(self, source: Source, layout: Layout):
+        self.source, self.layout = source, layout
+        where, batch = source.first()
+        X, y, _ = layout.split(batch, where)
+        self._signature = signature(X)
+        self.n_columns, self.dtype = tables.number_of_columns(X), tables.dtype_of(X)
+        self.names = names_in(batch, layout, where)
+        self.has_targets, self.passes = y is not None, source.passes
+        self._counted = source.n_rows
+
+    @property
+    def n_rows(self) -> int:
+        if self._counted is None:
+            if self.passes == 1:
+                raise ValueError(ONCE.format("how many rows there are is asked before they are read"))
+            for _ in self.blocks():
+                pass
+        assert self._counted is not None
+        return self._counted
+
+    def _known_rows(self) -> int | None:
+        return self._counted
+
+    def blocks(self, first: int = 0) -> Iterator[Block]:
+        size = rows_per_block(self.n_columns)
+        skip, batches = self.source.batches(first * size)
+        done = first * size
+        for block in ahead(lambda: recut(self._checked(batches), size, skip)):
+            done += tables.number_of_rows(block[0])
+            yield block
+        if self.source.n_rows not in (None, done):
+            raise ValueError(f"The rows end early: {done} of {self.source.n_rows} came.")
+        self._counted = done
+
+    def _checked(self, batches: Iterator[Named]) -> Iterator[Block]:
+        for where, batch in batches:
+            X, y, w = self.layout.split(batch, where)
+            if not tables.number_of_rows(X):
+                warnings.warn(f"{where} has no rows and is skipped.", stacklevel=2)
+                continue
+            same_layout(X, self._signature, where)
+            if (y is not None) != self.has_targets:
+                raise ValueError(f"{where} has {'no' * (y is None)} targets, unlike those before it.")
+            yield tables.contiguous(X), tables.contiguous(y), tables.contiguous(w)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        known = self.source.fingerprint() or content_hash(self.layout.split(self.source.first()[1], "The first batch"))
+        text = f"{self._counted} {self._signature} {self.names} {self.layout} {known}"
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def names_in(batch: Any, layout: Layout, where: str) -> list[str] | None:
+    """The names of the input columns, where a batch has some."""
+    if isinstance(batch, tuple):
+        return tables.names_of(batch[0])
+    names = list(batch.column_names) if hasattr(batch, "column_names") else tables.names_of(batch)
+    return None if names is None else layout.inputs(names, where)
