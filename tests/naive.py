@@ -160,12 +160,16 @@ def jaccard(a, b):
     return intersection(a, b) / len(set(a) | set(b)) if a or b else 1.0
 
 
-def spectrum(s, t, k=3):
-    """Every substring of k letters, counted in a dictionary."""
-    counts = {}
-    for start in range(len(s) - k + 1):
-        counts[s[start : start + k]] = counts.get(s[start : start + k], 0) + 1
-    return float(sum(counts.get(t[start : start + k], 0) for start in range(len(t) - k + 1)))
+def spectrum(s, t, k=3, weights=1.0, both_strands=False, compare=1.0):
+    """Every substring of k letters, or of 1 to k with weights, counted in a dictionary."""
+    if np.ndim(weights):
+        return sum(w * spectrum(s, t, j + 1, 1.0, both_strands) for j, w in enumerate(weights))
+    counts, sides = {}, [[s], [t]]
+    if both_strands:
+        sides = [[x, x[::-1].translate(str.maketrans("ACGT", "TGCA"))] for x in (s, t)]
+    for word in (x[start : start + k] for x in sides[0] for start in range(len(x) - k + 1)):
+        counts[word] = counts.get(word, 0) + 1
+    return float(sum(counts.get(x[start : start + k], 0) for x in sides[1] for start in range(len(x) - k + 1)))
 
 
 # ---- matrices and derivatives ----

@@ -90,7 +90,8 @@ def test_inherited_properties():
     assert not On(Sigmoid(), [0]).definite
     assert On(RBF(), [0]).definite
     assert On(RBF(), [0]).rowwise
-    assert not On(Spectrum(), "a").rowwise
+    assert On(Spectrum(), "a").rowwise
+    assert not On(Precomputed(), "a").rowwise
     assert On(RBF(), ["a"]).set_params(kernel__length_scale=2.0) == On(RBF(2.0), ["a"])
     assert On(RBF(), ["a"]) != On(RBF(), ["b"])
     assert (

@@ -4,7 +4,7 @@ import pytest
 from scipy import sparse
 
 from representer import SVC, KernelRidge
-from representer.kernels import RBF, Callable, On, Precomputed
+from representer.kernels import RBF, Callable, FeatureMap, On, Precomputed
 from representer.kernels.tiles import block
 from representer.testing import check_kernel
 
@@ -119,6 +119,30 @@ def test_own_function_of_any_inputs():
         common.input_gradient(words, words, np.ones((4, 4)))
     assert common.contract(words, np.ones((4, 4))) == {}
     assert On(common, "word")(pd.DataFrame({"word": words}))[0].tolist() == [3.0, 2.0, 0.0, 0.0]
+
+
+class Chain:
+    """A graph as networkx has it: iterating gives the names of its nodes, which numpy takes for a row of numbers."""
+
+    def __init__(self, *nodes):
+        self.nodes = nodes
+
+    def __len__(self):
+        return len(self.nodes)
+
+    def __iter__(self):
+        return iter(self.nodes)
+
+    def __getitem__(self, node):
+        return self.nodes[node]
+
+
+def test_own_function_of_objects_with_a_length():
+    graphs = [Chain(0, 1, 2), Chain(3, 4, 5), Chain(0, 5, 2)]
+    common = Callable(lambda g, h: len(set(g.nodes) & set(h.nodes)), pairs=True)
+    assert common(graphs).tolist() == [[3.0, 0.0, 2.0], [0.0, 3.0, 1.0], [2.0, 1.0, 3.0]]
+    ends = FeatureMap(lambda graphs: np.array([[g.nodes[0], g.nodes[-1]] for g in graphs], float))
+    assert ends(graphs)[0].tolist() == [4.0, 10.0, 4.0]
 
 
 def test_own_function_of_a_data_frame():

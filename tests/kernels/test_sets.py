@@ -1,8 +1,12 @@
+from datetime import date
+
 import naive
 import numpy as np
 import pytest
+from scipy import sparse
 
 from representer.kernels import Intersection, Jaccard, Normalized, Subset
+from representer.kernels.sets import item_key
 from representer.testing import check_kernel
 
 KERNELS = pytest.mark.parametrize("kernel", [Intersection(), Subset(), Jaccard(), 2.0 * Subset() + Jaccard()], ids=repr)
@@ -52,6 +56,31 @@ def test_too_many_common_subsets():
     assert Subset()([set(range(1000))])[0, 0] == 2.0**1000
     with pytest.raises(ValueError, match=r"Values of Subset\(\) overflow.*use another kernel"):
         Subset()([{1}, set(range(1100))])
+
+
+def test_normalized_subsets_in_any_number():
+    X = [set(range(1100)), set(range(1, 1101)), {1}, set()]
+    K = Normalized(Subset())(X)
+    assert K.diagonal().tolist() == [1.0] * 4
+    assert K[0, 1:].tolist() == [0.5, 2.0 ** (1 - 1101 / 2), 2.0**-550]
+    few = [{1, 2}, {2, 3}, {2}, {4}]
+    np.testing.assert_allclose(Normalized(Subset())(few), naive.matrix(Normalized(Subset()), few))
+    check_kernel(Normalized(Subset()), few)
+
+
+@pytest.mark.parametrize("table", [np.eye(3), np.eye(3, dtype=int), sparse.csr_array(np.eye(3))])
+def test_tables_are_no_sets(table):
+    with pytest.raises(TypeError, match=r"Jaccard takes sets; X is a table of numbers: use Tanimoto\(\)"):
+        Jaccard()(table)
+
+
+def test_equal_items_are_one_item():
+    items = [1, 2.5, "a", (1, "b"), frozenset([1, 2]), None, date(2020, 1, 1), -1, -2, 2**70, True, "1", b"1", (1,), ()]
+    same = [1.0, np.float32(2.5), "a", (1.0, "b"), frozenset([2, 1]), None, date(2020, 1, 1), -1.0]
+    assert Intersection()([set(items)], [{x} for x in same]).tolist() == [[1.0] * len(same)]
+    assert Intersection()([set(items)])[0, 0] == len(set(items)) == 14
+    assert item_key("a") == 0x1393410D2C03E5A4  # the same in every process
+    assert Intersection().features([{"b", 3}])[1] in (["b", "3"], ["3", "b"])
 
 
 def test_normalized_intersection():

@@ -4,6 +4,8 @@ import pandas as pd
 import pytest
 
 from representer.kernels import Normalized, Spectrum
+from representer.kernels.letters import Letters
+from representer.kernels.strings import reverse_complement
 from representer.testing import check_kernel
 
 SHORT = ["ACGT", "ACGACG", "", "A", "TTTT", "CGA", "ACGT"]
@@ -87,6 +89,25 @@ def test_words_that_one_side_has_not_seen(new, train, k):
 def test_laws(k):
     check_kernel(Spectrum(k), random_strings(20, 30, "ACGT"))
     check_kernel(Normalized(2.0 * Spectrum(k) + 1.0), SHORT)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Spectrum(3, weights=[0.5, 0.1, 2.0]), Spectrum(2, both_strands=True), Spectrum(10, both_strands=True)]
+)
+def test_blended_words_and_both_strands(kernel):
+    X = [s for s in SHORT if set(s) <= set("ACGT")] + random_strings(5, 40, "ACGT", seed=4)
+    np.testing.assert_allclose(kernel(X), naive.matrix(kernel, X), rtol=1e-14)
+    check_kernel(kernel, X)
+
+
+def test_reverse_complement():
+    letters = Letters.of(["ACGTN", "aacg", "RY"], Spectrum())
+    other = reverse_complement(letters)
+    assert [other.text(*other.starts[i : i + 2]) for i in range(3)] == ["NACGT", "cgtt", "RY"]
+    with pytest.raises(ValueError, match="String 1 has the letter 'Z', which is no nucleotide"):
+        Spectrum(2, both_strands=True)(["ACGT", "AZ"])
+    values, names = Spectrum(2, both_strands=True).features(["AAC"])
+    assert dict(zip(names, values.toarray()[0], strict=True)) == {"AA": 1.0, "AC": 1.0, "GT": 1.0, "TT": 1.0}
 
 
 def test_by_hand():

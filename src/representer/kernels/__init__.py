@@ -5,6 +5,7 @@ from representer.kernels.base import Kernel
 from representer.kernels.categories import Categorical
 from representer.kernels.columns import On
 from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
+from representer.kernels.counts import Counted, Counts
 from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers
 from representer.kernels.graph_inputs import Graphs
@@ -31,6 +32,8 @@ __all__ = [
     "Chi2",
     "Constant",
     "Cosine",
+    "Counted",
+    "Counts",
     "DotProduct",
     "Exp",
     "FeatureMap",

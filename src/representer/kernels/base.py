@@ -76,8 +76,16 @@ class Kernel(Parameters):
     isotropic: bool = False
     """Whether |x - y| / length_scale is all that decides, for one length scale."""
 
+    compares_by: str | None = None
+    """What it reads of two rows, if nothing else: "products", "distances" or "minima". Then it compares counts, too."""
+
     radial: Radial | None = None
     """How k falls with a distance of its inputs, if it does."""
+
+    @property
+    def normalized(self) -> Kernel | None:
+        """k(x, y) / sqrt(k(x, x) k(y, y)) as a kernel of its own, where that is in range and k itself may not be."""
+        return None
 
     @property
     def unscaled(self) -> tuple[Kernel, float]:

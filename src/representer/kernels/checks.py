@@ -200,6 +200,8 @@ def items(X: Any) -> Any:
         return X
     if hasattr(X, "columns"):
         return np.asarray(X)
+    if not all(isinstance(x, list | tuple | np.ndarray) for x in X):
+        return list(X)  # objects that numpy would take apart, such as graphs into their nodes
     try:
         rows = np.asarray(X)
     except ValueError:

@@ -27,6 +27,7 @@ class DotProduct(ScalarForm, Kernel):
     """The family: products, gradients and sparse inputs, written once."""
 
     of_inner_product = True
+    compares_by = "products"
     length_scale: Any = None
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
@@ -175,6 +176,8 @@ class Sigmoid(DotProduct):
 
 class Cosine(Kernel):
     """k(x, y) = <x, y> / (|x| |y|), the cosine of the angle; zero where a row is zero."""
+
+    compares_by = "products"
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         return directions(checks.vectors(X, self, None if like is None else like.values))

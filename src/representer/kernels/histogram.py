@@ -27,6 +27,8 @@ def _histograms(X: Any, kernel: Kernel, like: Any) -> Any:
 class HistogramIntersection(Kernel):
     """k(x, y) = sum_f min(x_f, y_f), for entries that are not negative."""
 
+    compares_by = "minima"
+
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         return lay_out(_histograms(X, self, like))
 

@@ -38,9 +38,14 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
     def __init__(self, kernel: Kernel):
         self.kernel = require_kernel(kernel)
 
+    @property
+    def _inner(self) -> Kernel:
+        """The kernel whose values are divided, which may be normalised already."""
+        return self.kernel.normalized or self.kernel
+
     def prepare(self, X: Any, like: WithDiagonal | None = None) -> WithDiagonal:
-        inputs = self.kernel.prepare(X, like=None if like is None else like.inputs)
-        diagonal = self.kernel.diagonal(inputs)
+        inputs = self._inner.prepare(X, like=None if like is None else like.inputs)
+        diagonal = self._inner.diagonal(inputs)
         if np.any(diagonal < 0):
             raise ValueError(
                 f"{self.kernel!r} has negative values k(x, x), so it cannot be normalised; "
@@ -50,7 +55,7 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
         return WithDiagonal(inputs, np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(inputs.dtype))
 
     def fill(self, A: WithDiagonal, B: WithDiagonal, tile: np.ndarray) -> None:
-        self.kernel.fill(A.inputs, B.inputs, tile)
+        self._inner.fill(A.inputs, B.inputs, tile)
         tile *= A.inverse[:, None]
         tile *= B.inverse
 
@@ -59,17 +64,17 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
 
     def vjp(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> Gradients:
         G = W * A.inverse[:, None] * B.inverse
-        WK = G * new_tile(self.kernel, A.inputs, B.inputs)
-        total = add_gradients({}, self.kernel.vjp(A.inputs, B.inputs, G), "kernel__")
+        WK = G * new_tile(self._inner, A.inputs, B.inputs)
+        total = add_gradients({}, self._inner.vjp(A.inputs, B.inputs, G), "kernel__")
         for side, weights in ((A, WK.sum(axis=1)), (B, WK.sum(axis=0))):
             w = -0.5 * weights * side.inverse**2
             for i in _parallel.split(len(side), 16):
-                add_gradients(total, self.kernel.vjp(side.inputs[i], side.inputs[i], np.diag(w[i])), "kernel__")
+                add_gradients(total, self._inner.vjp(side.inputs[i], side.inputs[i], np.diag(w[i])), "kernel__")
         return total
 
     def input_vjp(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> np.ndarray:
         G = W * A.inverse[:, None] * B.inverse
         # d k(x, x) / dx is twice the derivative of the first argument, by symmetry
-        w = -np.einsum("ij,ij->i", G, new_tile(self.kernel, A.inputs, B.inputs)) * A.inverse**2
-        own = [self.kernel.input_vjp(A.inputs[i], A.inputs[i], np.diag(w[i])) for i in _parallel.split(len(A), 16)]
-        return self.kernel.input_vjp(A.inputs, B.inputs, G) + np.concatenate(own)
+        w = -np.einsum("ij,ij->i", G, new_tile(self._inner, A.inputs, B.inputs)) * A.inverse**2
+        own = [self._inner.input_vjp(A.inputs[i], A.inputs[i], np.diag(w[i])) for i in _parallel.split(len(A), 16)]
+        return self._inner.input_vjp(A.inputs, B.inputs, G) + np.concatenate(own)

@@ -5,7 +5,7 @@ Validated once, scaled, with norms, and cut into slices without further checks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from representer import _parallel
 from representer._loops import coordinates, products, squared_distances
 from representer._loops import sparse as sparse_loops
 from representer._loops.simd.registers import ROWS
+from representer.kernels.column_lists import NO_KEYS, ColumnLists, frequent_keys
 
 FEW_COLUMNS = 8
 """Up to here distances from differences are as fast as from a matrix product (0.6 ns a pair at 8), and exact."""
@@ -25,6 +26,8 @@ MANY_COLUMNS, MANY_ROWS = 64, 128
 """Sizes of both sides from which dropping columns of zeros pays."""
 FEWER = 1 / 8
 """Columns of zeros, as a part of all, from which copying the others pays."""
+A_FEW_ROWS = 8
+"""Sparse rows up to which walking through the other side is faster than making lists of it."""
 
 
 class Prepared:
@@ -39,7 +42,7 @@ class Prepared:
     def __getitem__(self, index: Any) -> Self:
         part = object.__new__(type(self))
         part.__dict__.update(self.__dict__)
-        for cached in ("columns", "raw_columns"):
+        for cached in ("columns", "raw_columns", "names", "_lists"):
             part.__dict__.pop(cached, None)
         for name in self.per_row:
             rows = getattr(self, name)
@@ -198,22 +201,29 @@ class Vectors(Prepared):
 
 @dataclass
 class SparseVectors(Prepared):
-    """The same for rows of a CSR matrix, which is never made dense; its columns may have names, the ``vocabulary``."""
+    """The same for rows of a CSR matrix, which is never made dense.
+
+    Its columns may have ``keys``, unsigned 64-bit numbers in rising order, which are what columns are known by: two
+    sets of rows need not have the same ones. Columns with ``frequent`` keys are multiplied as arrays, all others by
+    lists of the rows that have them, so that the work is the number of pairs with a column in common.
+    """
 
     values: Any
     squared_norms: np.ndarray
     norms: np.ndarray | None = None
-    vocabulary: Any = None
+    keys: np.ndarray | None = None
+    frequent: np.ndarray = field(default_factory=lambda: NO_KEYS)
     per_row: ClassVar[tuple[str, ...]] = ("values", "squared_norms", "norms")
 
     @classmethod
-    def of(cls, values: Any, **more: Any) -> Self:
+    def of(cls, values: Any, *, keys: np.ndarray | None = None, **more: Any) -> Self:
         """The rows of a CSR matrix with their squared norms."""
         values = sparse.csr_array(values)
         if not values.has_canonical_format:
             values = values.copy()  # the user's matrix stays as it is
             values.sum_duplicates()
-        return cls(values, np.asarray(values.multiply(values).sum(axis=1)).ravel(), **more)
+        squares = np.asarray(values.multiply(values).sum(axis=1)).ravel()
+        return cls(values, squares, keys=keys, frequent=frequent_keys(values, keys), **more)
 
     @property
     def dtype(self) -> np.dtype:
@@ -223,20 +233,60 @@ class SparseVectors(Prepared):
     def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.values.data, self.values.indices, self.values.indptr
 
+    @cached_property
+    def names(self) -> np.ndarray:
+        """The key, or the number, of each entry's column."""
+        return self.values.indices if self.keys is None else self.keys[self.values.indices]
+
+    def _lists_with(self, frequent: np.ndarray) -> ColumnLists:
+        """The lists of all columns but the frequent ones. They are kept, as a slice is used by many tiles."""
+        known = self.__dict__.get("_lists")
+        if known is None or known[0] is not frequent:
+            known = self.__dict__["_lists"] = frequent, ColumnLists.of(self.values, self.keys, frequent)
+        return known[1]
+
+    def _in_columns_of(self, other: SparseVectors) -> SparseVectors:
+        """These rows without entries in columns that the others do not have, numbered as theirs."""
+        if self.keys is other.keys or self.keys is None or other.keys is None:
+            return self
+        columns = np.minimum(np.searchsorted(other.keys, self.names), max(len(other.keys) - 1, 0))
+        kept = other.keys[columns] == self.names if len(other.keys) else np.zeros(len(columns), bool)
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.values.indptr].astype(self.values.indptr.dtype)
+        data, columns = self.values.data[kept], columns[kept].astype(self.values.indices.dtype)
+        values = sparse.csr_array((data, columns, starts), shape=(len(self), other.values.shape[1]))
+        return SparseVectors(values, self.squared_norms, self.norms, other.keys, self.frequent)
+
     def _walk(self, loop: Any, other: SparseVectors, tile: np.ndarray) -> None:
-        width = self.values.shape[1]
-        if other.values.shape[1] != width:  # the loop would read beyond its memory
+        """A loop that writes each row of one side out, and walks through all entries of the other."""
+        self._same_columns(other)
+        if len(self) <= len(other):
+            self = self._in_columns_of(other)
+        else:
+            other = other._in_columns_of(self)
+        loop(*self._arrays, *other._arrays, np.zeros(self.values.shape[1], tile.dtype), tile)
+
+    def _same_columns(self, other: SparseVectors) -> None:
+        if (self.keys is None) != (other.keys is None) or (
+            self.keys is None and self.values.shape[1] != other.values.shape[1]
+        ):  # the loop would read beyond its memory
             raise ValueError("Two sets of sparse inputs have other columns; prepare one of them like= the other.")
-        loop(*self._arrays, *other._arrays, np.zeros(width, tile.dtype), tile)
 
     def products(self, other: SparseVectors, tile: np.ndarray) -> None:
-        self._walk(sparse_loops.products, other, tile)
+        if min(len(self), len(other)) <= A_FEW_ROWS:
+            self._walk(sparse_loops.products, other, tile)
+            return
+        self._same_columns(other)
+        self._lists_with(other.frequent).products(other._lists_with(other.frequent), tile)
+
+    def minima(self, other: SparseVectors, tile: np.ndarray) -> None:
+        if min(len(self), len(other)) <= A_FEW_ROWS:
+            self._walk(sparse_loops.minima, other, tile)
+            return
+        self._same_columns(other)
+        self._lists_with(NO_KEYS).minima(other._lists_with(NO_KEYS), tile)
 
     def absolute_differences(self, other: SparseVectors, tile: np.ndarray) -> None:
         self._walk(sparse_loops.absolute_differences, other, tile)
-
-    def minima(self, other: SparseVectors, tile: np.ndarray) -> None:
-        self._walk(sparse_loops.minima, other, tile)
 
     def chi_squares(self, other: SparseVectors, tile: np.ndarray) -> None:
         self._walk(sparse_loops.chi_squares, other, tile)
@@ -246,11 +296,21 @@ class SparseVectors(Prepared):
         return Vectors.of(self.values.toarray())
 
     def negated(self) -> SparseVectors:
-        return SparseVectors(-self.values, self.squared_norms)
+        return replace(self, values=-self.values)
 
     def squared_distances(self, other: SparseVectors, tile: np.ndarray) -> None:
         self.products(other, tile)
-        sparse_loops.squared_distances(*self._arrays, *other._arrays, self.squared_norms, other.squared_norms, tile)
+        sparse_loops.squared_distances(
+            self.values.data,
+            self.names,
+            self.values.indptr,
+            other.values.data,
+            other.names,
+            other.values.indptr,
+            self.squared_norms,
+            other.squared_norms,
+            tile,
+        )
 
     def variances(self, weights: np.ndarray | None) -> np.ndarray:
         return standard_deviations(self.values, weights) ** 2

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from hashlib import blake2b
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -9,33 +12,45 @@ from scipy import sparse
 
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
-from representer.kernels.prepared import SparseVectors
+from representer.kernels.counts import Counted, Counts, Tallied
 
 
-class SetKernel(Kernel):
-    """The family: k(A, B) from the sizes |A|, |B| and |A & B|. Subclasses turn a tile of |A & B| into values."""
+class SetKernel:
+    """What kernels of sets share, beside `Counts`: k(A, B) from the sizes |A|, |B| and |A & B|.
 
-    rowwise = False
-    on_vectors = False
+    A kernel of sets turns a tile of |A & B| into values, and is one of both: ``class Overlap(SetKernel, Counts)``.
+    Items are told apart by value: numbers, strings, tuples and frozen sets as Python does, others by their contents.
+    """
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         """common <- k, in place; a and b are the sizes and broadcast against it."""
         raise NotImplementedError
 
-    def prepare(self, X: Any, like: SparseVectors | None = None) -> SparseVectors:
-        sets = [self._to_set(x) for x in checks.objects(X, type(self).__name__)]
-        if like is None:
-            items = dict.fromkeys(item for x in sets for item in x)
-            vocabulary = {item: column for column, item in enumerate(items)}
-        else:
-            vocabulary = like.vocabulary
-        known = [[vocabulary[item] for item in x if item in vocabulary] for x in sets]
-        sizes = np.array([len(x) for x in sets], np.float64)
-        starts = np.concatenate([[0], np.cumsum([len(x) for x in known])])
-        columns = np.concatenate([np.sort(x) for x in known]).astype(np.int64)
-        members = sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(len(sets), max(len(vocabulary), 1)))
-        # sizes count items that the other side has never seen, too
-        inputs = SparseVectors(members, sizes, vocabulary=vocabulary)
+    def _sets(self, X: Any) -> list[frozenset]:
+        name = type(self).__name__
+        table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+        if table or sparse.issparse(X):
+            raise TypeError(
+                f"{name} takes sets; X is a table of numbers: use Tanimoto(), or "
+                "[set(np.flatnonzero(row)) for row in X] for the sets of columns that are not zero."
+            )
+        return [self._to_set(x) for x in checks.objects(X, name)]
+
+    def count(self, X: Any) -> Counted:
+        sets, known = self._sets(X), {}
+        for x in sets:
+            for item in x:
+                if item not in known:
+                    known[item] = item_key(item)
+        keys = np.array([known[item] for x in sets for item in x], np.uint64)
+        return Counted(np.repeat(np.arange(len(sets)), [len(x) for x in sets]), keys)
+
+    def names(self, X: Any, places: np.ndarray) -> list[str]:
+        items = [item for x in self._sets(X) for item in x]
+        return [str(items[place]) for place in places]
+
+    def prepare(self, X: Any, like: Any = None) -> Tallied:
+        inputs = Counts.prepare(self, X, like)  # type: ignore[arg-type]
         checks.no_overflow(self.diagonal(inputs), self)
         return inputs
 
@@ -47,27 +62,27 @@ class SetKernel(Kernel):
             )
         return frozenset(x.tolist() if isinstance(x, np.ndarray) else x)
 
-    def fill(self, A: SparseVectors, B: SparseVectors, tile: np.ndarray) -> None:
-        A.products(B, tile)
-        self.values(tile, A.squared_norms[:, None], B.squared_norms)
+    def fill(self, A: Tallied, B: Tallied, tile: np.ndarray) -> None:
+        A.rows.products(B.rows, tile)
+        self.values(tile, A.rows.squared_norms[:, None], B.rows.squared_norms)
 
-    def diagonal(self, A: SparseVectors) -> np.ndarray:
-        common = A.squared_norms.copy()
-        self.values(common, A.squared_norms, A.squared_norms)
+    def diagonal(self, A: Tallied) -> np.ndarray:
+        common = A.rows.squared_norms.copy()
+        self.values(common, A.rows.squared_norms, A.rows.squared_norms)
         return common
 
-    def vjp(self, A: SparseVectors, B: SparseVectors, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Tallied, B: Tallied, W: np.ndarray) -> Gradients:
         return {}
 
 
-class Intersection(SetKernel):
+class Intersection(SetKernel, Counts):
     """k(A, B) = |A & B|."""
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         """Leave |A & B| as it is."""
 
 
-class Subset(SetKernel):
+class Subset(SetKernel, Counts):
     """k(A, B) = 2^|A & B|, the number of sets that are subsets of both.
 
     Examples
@@ -78,15 +93,49 @@ class Subset(SetKernel):
            [2., 4.]])
     """
 
+    @property
+    def normalized(self) -> Kernel:
+        return NormalizedSubset()
+
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         with np.errstate(over="ignore"):
             np.exp2(common, out=common)
 
 
-class Jaccard(SetKernel):
+class NormalizedSubset(SetKernel, Counts):
+    """k(A, B) = 2^(|A & B| - (|A| + |B|) / 2), the normalised `Subset`, also where that overflows."""
+
+    def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+        common -= 0.5 * a
+        common -= 0.5 * b
+        np.exp2(common, out=common)
+
+
+class Jaccard(SetKernel, Counts):
     """k(A, B) = |A & B| / |A | B|; 1 for two empty sets."""
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         union = a + b - common
         np.divide(common, union, out=common, where=union > 0)
         common[union == 0] = 1.0
+
+
+def item_key(item: Any) -> int:
+    """An unsigned 64-bit number for an item, the same for equal items and in every process."""
+    return int.from_bytes(blake2b(_content(item), digest_size=8).digest(), "little")
+
+
+def _content(item: Any) -> bytes:
+    """Bytes that equal items share, and no others."""
+    if isinstance(item, str):
+        return b"s" + item.encode("utf-8", "surrogatepass")
+    if isinstance(item, np.generic):
+        item = item.item()
+    if isinstance(item, Real):
+        number: Any = item
+        whole = isinstance(item, Integral) or number == number // 1
+        return b"i%d" % int(number) if whole else b"f" + float(number).hex().encode()
+    if isinstance(item, tuple | frozenset):
+        parts = [blake2b(_content(part)).digest() for part in item]
+        return b"t" + b"".join(parts) if isinstance(item, tuple) else b"S" + b"".join(sorted(parts))
+    return b"o" + pickle.dumps(item, protocol=4)

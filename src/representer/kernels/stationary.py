@@ -92,6 +92,10 @@ class Stationary(ScalarForm, Kernel):
         return type(self).prepare is Stationary.prepare and type(self).fill is Stationary.fill
 
     @property
+    def compares_by(self) -> str | None:  # type: ignore[override]
+        return "distances" if self.of_squared_distance else None
+
+    @property
     def isotropic(self) -> bool:  # type: ignore[override]
         return self.of_squared_distance and np.ndim(self.length_scale) == 0
 

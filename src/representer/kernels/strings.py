@@ -1,30 +1,36 @@
-"""Kernels of strings, given as a list of str."""
+"""Kernels of strings by the words of k letters in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel
-from representer.kernels.prepared import SparseVectors
+from representer.kernels.counts import Counted, Counts
+from representer.kernels.letters import Letters
 
-Tables = tuple[np.ndarray, ...]
-"""Sorted numbers that stand for letters, for different words of a few letters, of more, and of k letters."""
+PAIRED = "ACGTURYKMBVDHSWN", "TGCAAYRMKVBHDSWN"
+"""Letters of nucleotides, those that stand for several of them included, and their partners on the other strand."""
 
 
-class Spectrum(Kernel):
+class Spectrum(Counts):
     """k(s, t) = sum_u count(u in s) count(u in t) over all words u of k letters.
 
-    Time and memory grow with the total length of the strings, and hardly with k.
+    With weights, words of 1, ..., k letters count: k(s, t) = sum_j w_j sum over words u of j letters (the blended
+    spectrum). Time and memory grow with the total length of the strings, and hardly with k.
 
     Parameters
     ----------
     k : int
         Length of the words. A string shorter than k has none, and its kernel values are zero.
+    weights : array of shape (k,), optional
+        A weight for each length of words from 1 to k, none negative; it has a gradient.
+    both_strands : bool
+        Whether strings are DNA or RNA, and words of the reverse complement count as well.
+    compare : Kernel, optional
+        How counts are compared; by the inner product when not given. Any kernel of rows that reads them through
+        products, distances or minima will do, such as HistogramIntersection(), Tanimoto() or RBF().
 
     Examples
     --------
@@ -32,126 +38,66 @@ class Spectrum(Kernel):
     >>> Spectrum(3)(["ACGT", "ACGA"])
     array([[2., 1.],
            [1., 2.]])
+    >>> Spectrum(2, weights=[1.0, 1.0])(["aba"], ["ab"])
+    array([[4.]])
     """
 
-    rowwise = False
-    on_vectors = False
-
-    def __init__(self, k: int = 3):
+    def __init__(self, k: int = 3, weights: Any = None, both_strands: bool = False, compare: Any = None):
         self.k = k
+        self.weights = weights
+        self.both_strands = both_strands
+        self.compare = compare
 
-    def prepare(self, X: Any, like: SparseVectors | None = None) -> SparseVectors:
+    def check(self) -> None:
         checks.integer(self.k, "k")
-        strings = checks.objects(X, "Spectrum")
-        for i, x in enumerate(strings):
-            if not isinstance(x, str):
-                raise TypeError(
-                    f"Spectrum needs a list of str, but input {i} is {x!r}; "
-                    "convert it with str() or use another kernel."
-                )
-        text = Text.of(strings, self.k)
-        tables, columns = rank_words(text, self.k)
-        counts = text.counts(tables, columns)
-        squares = np.asarray(counts.multiply(counts).sum(axis=1)).ravel()
-        if like is not None:
-            # words that the other side has never seen count for k(s, s) only
-            tables, columns = rank_words(text, self.k, like.vocabulary)
-            counts = text.counts(tables, columns)
-        return SparseVectors(counts, squares, vocabulary=tables)
+        checks.boolean(self.both_strands, "both_strands")
 
-    def fill(self, A: SparseVectors, B: SparseVectors, tile: np.ndarray) -> None:
-        A.products(B, tile)
+    @property
+    def n_levels(self) -> int:
+        return self.k
 
-    def diagonal(self, A: SparseVectors) -> np.ndarray:
-        return A.squared_norms
+    def _strands(self, X: Any) -> list[Letters]:
+        letters = Letters.of(X, self)
+        return [letters, reverse_complement(letters)] if self.both_strands else [letters]
 
-    def vjp(self, A: SparseVectors, B: SparseVectors, W: np.ndarray) -> Gradients:
-        return {}
+    @property
+    def _lengths(self) -> list[int]:
+        return [self.k] if self.weights is None else list(range(1, self.k + 1))
 
+    def count(self, X: Any) -> Counted:
+        strands = self._strands(X)
+        parts = [(*strand.words(length), length) for length in self._lengths for strand in strands]
+        if len(parts) == 1:
+            return Counted(*parts[0][:2], level=self.k - 1)
+        owners, keys, lengths = zip(*parts, strict=True)
+        levels = np.repeat(np.array(lengths) - 1, [len(key) for key in keys])
+        return Counted(np.concatenate(owners), np.concatenate(keys), level=levels)
 
-@dataclass(frozen=True)
-class Text:
-    """Strings one after the other as code points, and all words of k letters in them: where they start, in which one.
-
-    A string that is shorter than k has no words, and adds no letters.
-    """
-
-    letters: np.ndarray
-    starts: np.ndarray
-    owners: np.ndarray
-    n_strings: int
-
-    @classmethod
-    def of(cls, strings: list[str], k: int) -> Text:
-        """The text of some strings."""
-        owners = np.array([i for i, s in enumerate(strings) if len(s) >= k], np.int64)
-        lengths = np.array([len(strings[i]) for i in owners], np.int64)
-        letters = "".join(strings[i] for i in owners).encode("utf-32-le", "surrogatepass")
-        number = lengths - k + 1
-        # each string before this one has k - 1 more letters than words
-        starts = np.arange(number.sum()) + np.repeat((k - 1) * np.arange(len(owners)), number)
-        return cls(np.frombuffer(letters, np.uint32), starts, np.repeat(owners, number), len(strings))
-
-    def counts(self, tables: Tables, columns: np.ndarray) -> Any:
-        """How often each string has each word of the tables (CSR), from the column of each word, -1 for none."""
-        known = columns >= 0
-        entries = np.ones(np.count_nonzero(known)), (self.owners[known], columns[known])
-        counts = sparse.csr_array(entries, shape=(self.n_strings, max(len(tables[-1]), 1)))
-        counts.sum_duplicates()
-        return counts
+    def names(self, X: Any, places: np.ndarray) -> list[str]:
+        strands = self._strands(X)
+        parts = [(strand, length, strand.begins(length)) for length in self._lengths for strand in strands]
+        ends = np.cumsum([len(begins) for _, _, begins in parts])
+        names = []
+        for place in places:
+            part = int(np.searchsorted(ends, place, "right"))
+            strand, length, begins = parts[part]
+            begin = begins[place - ends[part] + len(begins)]
+            names.append(strand.text(begin, begin + length))
+        return names
 
 
-def rank_words(text: Text, k: int, like: Tables | None = None) -> tuple[Tables, np.ndarray]:
-    """Tables of the words of k letters in a text, and the rank of each word of the text in the last table.
-
-    With ``like`` the tables are those of another text, and the rank of a word that it does not have is -1. No word is
-    written out: a few letters are a number in base |alphabet|, and a word of up to twice as many is the pair of the
-    ranks of its first and of its last letters. That is log k sorts of as many numbers as there are letters.
-    """
-    tables: list[np.ndarray] = []
-
-    def ranks(numbers: np.ndarray) -> np.ndarray:
-        table, found = _ranked(numbers, None if like is None else like[len(tables)])
-        tables.append(table)
-        return found
-
-    digits = ranks(text.letters)
-    base = max(len(tables[0]), 2)
-    length = min(k, int(62 / np.log2(base)))
-    numbers = _in_base(base, digits, length)
-    while length < k:
-        step = min(length, k - length)
-        numbers = _pairs(ranks(numbers), step, len(tables[-1]))
-        length += step
-    columns = ranks(numbers[text.starts])
-    return tuple(tables), columns
-
-
-def _ranked(numbers: np.ndarray, table: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """A sorted table, by default of all different numbers, and the rank of each number in it, -1 for none."""
-    if table is None:
-        return np.unique(numbers, return_inverse=True)
-    if not len(table):
-        return table, np.full(len(numbers), -1)
-    ranks = np.minimum(np.searchsorted(table, numbers), len(table) - 1)
-    return table, np.where(table[ranks] == numbers, ranks, -1)
-
-
-def _in_base(base: int, digits: np.ndarray, length: int) -> np.ndarray:
-    """The number that the ``length`` digits from each place on make, -1 where one of them is -1."""
-    n = max(len(digits) - length + 1, 0)
-    numbers, missing = np.zeros(n, np.int64), np.zeros(n, bool)
-    for position in range(length):
-        digit = digits[position : position + n]
-        numbers *= base
-        numbers += digit
-        missing |= digit < 0
-    numbers[missing] = -1
-    return numbers
-
-
-def _pairs(ranks: np.ndarray, step: int, base: int) -> np.ndarray:
-    """A number for each rank and the rank ``step`` places further on, -1 where one of them is -1."""
-    n = max(len(ranks) - step, 0)
-    first, last = ranks[:n], ranks[step : step + n]
-    return np.where((first < 0) | (last < 0), -1, first * base + last)
+def reverse_complement(letters: Letters) -> Letters:
+    """Each string read backwards, with every nucleotide replaced by its partner; small letters stay small."""
+    partners = np.zeros(128, np.uint32)
+    for one, other in zip(*PAIRED, strict=True):
+        partners[ord(one)], partners[ord(one.lower())] = ord(other), ord(other.lower())
+    known = (letters.codes < 128) & (partners[np.minimum(letters.codes, 127)] > 0)
+    if not known.all():
+        place = int(np.argmin(known))
+        raise ValueError(
+            f"String {int(np.searchsorted(letters.starts, place, 'right')) - 1} has the letter "
+            f"{chr(int(letters.codes[place]))!r}, which is no nucleotide, so it has no other strand; "
+            "use both_strands=False or remove it."
+        )
+    ends = np.repeat(letters.starts[1:] + letters.starts[:-1] - 1, letters.lengths)
+    return Letters(partners[letters.codes[ends - np.arange(len(letters.codes))]], letters.starts)

@@ -1,0 +1,81 @@
+"""Products and minima of sparse rows by inverted lists: for each column, the rows that have an entry in it.
+
+Two sets of rows are compared column by column, so that the work is the number of pairs with an entry in common.
+Columns are known by keys (unsigned 64-bit), in rising order on both sides.
+"""
+
+import numpy as np
+
+from representer._loops.jit import loop
+from representer._loops.radix_sort import order
+
+
+@loop
+def invert(data, indices, starts, keys, frequent):
+    """Lists of the rows of a CSR matrix, by the keys of its columns; those of frequent keys as an array instead.
+
+    ``keys`` are those of the columns; with none a column's number is its key. Returned are the keys that occur, where
+    the list of each begins, rows and values one list after the other, and the array, a column for each frequent key.
+    """
+    first, n = starts[0], starts.size - 1
+    size = starts[n] - first
+    rows, columns = np.empty(size, np.int32), np.empty(size, np.uint64)
+    for i in range(n):
+        for p in range(starts[i] - first, starts[i + 1] - first):
+            rows[p], columns[p] = i, np.uint64(indices[first + p])
+    dense = np.zeros((n, frequent.size), data.dtype)
+    found, begins = np.empty(size, np.uint64), np.empty(size + 1, np.int64)
+    list_rows, values = np.empty(size, np.int32), np.empty(size, data.dtype)
+    lists = filled = f = 0
+    last = np.uint64(0)
+    for number, p in enumerate(order(columns)):
+        column = columns[p]
+        key = keys[column] if keys.size else column
+        while f < frequent.size and frequent[f] < key:
+            f += 1
+        if f < frequent.size and frequent[f] == key:
+            dense[rows[p], f] = data[first + p]
+            continue
+        if number == 0 or lists == 0 or key != last:
+            found[lists], begins[lists], last = key, filled, key
+            lists += 1
+        list_rows[filled], values[filled] = rows[p], data[first + p]
+        filled += 1
+    begins[lists] = filled
+    return found[:lists].copy(), begins[: lists + 1].copy(), list_rows[:filled].copy(), values[:filled].copy(), dense
+
+
+@loop
+def add_products(a_keys, a_starts, a_rows, a_values, b_keys, b_starts, b_rows, b_values, tile):
+    """tile_ij += sum of a_if b_jf over the columns f of the lists."""
+    p = q = 0
+    while p < a_keys.size and q < b_keys.size:
+        if a_keys[p] < b_keys[q]:
+            p += 1
+        elif b_keys[q] < a_keys[p]:
+            q += 1
+        else:
+            for s in range(a_starts[p], a_starts[p + 1]):
+                row, value = tile[a_rows[s]], a_values[s]
+                for t in range(b_starts[q], b_starts[q + 1]):
+                    row[b_rows[t]] += value * b_values[t]
+            p += 1
+            q += 1
+
+
+@loop
+def add_minima(a_keys, a_starts, a_rows, a_values, b_keys, b_starts, b_rows, b_values, tile):
+    """tile_ij += sum of min(a_if, b_jf) over the columns f of the lists, for entries >= 0."""
+    p = q = 0
+    while p < a_keys.size and q < b_keys.size:
+        if a_keys[p] < b_keys[q]:
+            p += 1
+        elif b_keys[q] < a_keys[p]:
+            q += 1
+        else:
+            for s in range(a_starts[p], a_starts[p + 1]):
+                row, value = tile[a_rows[s]], a_values[s]
+                for t in range(b_starts[q], b_starts[q + 1]):
+                    row[b_rows[t]] += min(value, b_values[t])
+            p += 1
+            q += 1

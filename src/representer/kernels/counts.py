@@ -1,0 +1,224 @@
+"""Kernels of counted features, such as the words of a string or the subtrees of a graph.
+
+A kernel says which features an input has; the family counts them and compares the counts of two inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from representer._loops import tallies
+from representer.kernels import checks
+from representer.kernels.base import Gradients, Kernel, ScalarForm, add_gradients, require_kernel
+from representer.kernels.histogram import HistogramIntersection
+from representer.kernels.prepared import Prepared, SparseVectors
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The features of all inputs, one occurrence after the other.
+
+    ``owner`` is the number of the input that has it; ``key`` an unsigned 64-bit number that depends on the feature
+    alone, so that inputs can be counted at different times and places; ``amount`` what it adds to the count; ``level``
+    the group of features that it belongs to, such as the words of one length, to which a kernel gives a weight.
+    """
+
+    owner: np.ndarray
+    key: np.ndarray
+    amount: Any = 1.0
+    level: Any = 0
+
+
+@dataclass
+class Tallied(Prepared):
+    """Counts of features: sparse rows as ``compare`` has laid them out, and what gradients of weights need."""
+
+    rows: SparseVectors
+    levels: np.ndarray
+    """Of each column."""
+    counts: Any = None
+    """The rows before they were weighted, where weights were given."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Tallied:
+        return Tallied(self.rows[index], self.levels, None if self.counts is None else self.counts[index])
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.rows.dtype
+
+    def level(self, level: int) -> SparseVectors:
+        """The unweighted counts of one level."""
+        counts = self.rows.values if self.counts is None else self.counts
+        kept = self.levels[counts.indices] == level
+        starts = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
+        values = sparse.csr_array((counts.data[kept], counts.indices[kept], starts), shape=counts.shape)
+        return _with_keys(SparseVectors.of(values), self.rows.keys)
+
+
+class Counts(Kernel):
+    """k(x, y) = sum_u w_level(u) c_u(x) c_u(y), c_u(x) how often x has the feature u; or another kernel of the counts.
+
+    A kernel of this family gives ``count``: which features each input has, as `Counted`. It may give ``names``, and
+
+    * ``compare``, a parameter: a kernel of rows that compares the counts instead of the inner product, such as
+      HistogramIntersection(), Tanimoto(), MinMax() or RBF();
+    * ``weights``, a parameter: one number >= 0 for each level, or None for ones; ``n_levels`` says how many there are.
+
+    Keys are the same whatever other inputs there are, so inputs are prepared one by one, in blocks or on other
+    machines, and features that the other side has never seen count in k(x, x).
+    """
+
+    on_vectors = False
+    compare: Any = None
+    weights: Any = None
+
+    # ---- what a kernel gives ----
+
+    def count(self, X: Any) -> Counted:
+        """The features of the inputs, in the order of the inputs."""
+        raise NotImplementedError
+
+    def names(self, X: Any, places: np.ndarray) -> Sequence[str]:
+        """What the occurrences at these places of ``count(X)`` are called; their keys when not given."""
+        return [f"{key:016x}" for key in self.count(X).key[places].tolist()]
+
+    @property
+    def n_levels(self) -> int:
+        """How many levels of features there are."""
+        return 1
+
+    def check(self) -> None:
+        """Raise if a parameter is out of its range."""
+
+    # ---- what the family does ----
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.compare is None or self.compare.definite
+
+    @property
+    def _by(self) -> str:
+        """What the comparison reads of two rows: "products", "distances" or "minima"."""
+        if self.compare is None:
+            return "products"
+        compare: Any = require_kernel(self.compare)
+        scale: Any = getattr(compare, "length_scale", None)
+        if compare.compares_by is None or np.ndim(scale):
+            raise ValueError(
+                f"compare is {compare!r}; counts are compared by Linear(), HistogramIntersection(), Tanimoto(), "
+                "MinMax(), or a kernel of distances or products with one length scale, such as RBF(2.0)."
+            )
+        return compare.compares_by
+
+    def level_weights(self) -> np.ndarray | None:
+        """The weights as an array, or None for ones."""
+        if self.weights is None:
+            return None
+        try:
+            weights = np.asarray(self.weights, np.float64)
+        except (TypeError, ValueError):
+            weights = np.array(np.nan)
+        if weights.shape != (self.n_levels,) or not np.all((weights >= 0.0) & (weights < np.inf)):
+            raise ValueError(
+                f"weights is {self.weights!r}; {type(self).__name__} needs {self.n_levels} numbers, none negative, "
+                "one for each level of features."
+            )
+        return weights
+
+    def _counts(self, X: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+        """Counts (CSR), and for each column its key, its level and the place where its feature was first found."""
+        self.check()
+        n, found = checks.number_of(X), self.count(X)
+        if len(found.key) >= 2**31:
+            raise ValueError(f"{len(found.key):,} features are too many to count at once; prepare fewer inputs.")
+        amounts = np.atleast_1d(np.asarray(found.amount, np.float64))
+        key = np.asarray(found.key, np.uint64)
+        data, indices, starts, keys, places = tallies.tally(np.asarray(found.owner, np.int64), key, amounts, n)
+        levels = np.broadcast_to(found.level, key.shape)[places]
+        if not len(keys):  # matrices have a column
+            keys, levels = np.zeros(1, np.uint64), np.zeros(1, int)
+        return sparse.csr_array((data, indices, starts), shape=(n, len(keys))), keys, levels, places
+
+    def _weighted(self, counts: Any, levels: np.ndarray) -> Any:
+        """Counts whose products, or minima, are weighted by level."""
+        weights = self.level_weights()
+        if weights is None:
+            return counts
+        factors = (weights if self._by == "minima" else np.sqrt(weights))[levels]
+        rows = sparse.csr_array((counts.data * factors[counts.indices], counts.indices, counts.indptr), counts.shape)
+        if np.any(weights == 0.0):
+            rows = rows.copy()  # the counts stay as they are
+            rows.eliminate_zeros()
+        return rows
+
+    def prepare(self, X: Any, like: Any = None) -> Tallied:
+        self.check()
+        _ = self._by, self.level_weights()  # raise before long work
+        counts, keys, levels, _ = self._counts(X)
+        values = self._weighted(counts, levels)
+        rows = SparseVectors.of(values) if self.compare is None else self.compare.prepare(values)
+        raw = None if self.weights is None else counts
+        return Tallied(_with_keys(rows, keys), levels, raw)
+
+    def fill(self, A: Tallied, B: Tallied, tile: np.ndarray) -> None:
+        if self.compare is None:
+            A.rows.products(B.rows, tile)
+        else:
+            self.compare.fill(A.rows, B.rows, tile)
+
+    def diagonal(self, A: Tallied) -> np.ndarray:
+        return A.rows.squared_norms if self.compare is None else self.compare.diagonal(A.rows)
+
+    def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        if self.compare is None:
+            return clone(self)
+        counts, _, levels, _ = self._counts(X)
+        return clone(self).set_params(compare=self.compare.with_default_scales(self._weighted(counts, levels), weights))
+
+    def vjp(self, A: Tallied, B: Tallied, W: np.ndarray) -> Gradients:
+        gradients: Gradients = {}
+        if self.compare is not None:
+            add_gradients(gradients, self.compare.vjp(A.rows, B.rows, W), "compare__")
+        slope = None if self.weights is None else self._slope(A, B, W)
+        if slope is not None:
+            by = {"products": "products", "distances": "squared_distances", "minima": "minima"}[self._by]
+            total, s = np.zeros(self.n_levels), np.empty(W.shape)
+            for level in range(self.n_levels):
+                getattr(A.level(level), by)(B.level(level), s)
+                total[level] = np.vdot(slope, s)
+            gradients["weights"] = total
+        return gradients
+
+    def _slope(self, A: Tallied, B: Tallied, W: np.ndarray) -> np.ndarray | None:
+        """W times dk / ds, s the weighted product, distance or sum of minima; None where k is no function of s."""
+        compare = self.compare
+        if compare is None or isinstance(compare, HistogramIntersection):
+            return W
+        if not isinstance(compare, ScalarForm):
+            return None
+        s, scale = np.empty(W.shape), checks.length_scale(getattr(compare, "length_scale", None), 1)
+        (A.rows.products if self._by == "products" else A.rows.squared_distances)(B.rows, s)
+        compare.dphi(s)
+        return W * s / scale**2
+
+    def features(self, X: Any) -> tuple[Any, list[str]]:
+        """phi(x) of each input as a CSR matrix, weighted so that k(x, y) = <phi(x), phi(y)>, and the features' names.
+
+        Where the counts are compared by another kernel than the inner product, they are what it compares.
+        """
+        counts, _, levels, places = self._counts(X)
+        return self._weighted(counts, levels), list(self.names(X, places))
+
+
+def _with_keys(rows: SparseVectors, keys: np.ndarray | None) -> SparseVectors:
+    """Rows whose columns are known by keys instead of numbers."""
+    return rows if keys is None else replace(rows, keys=keys, frequent=keys[rows.frequent.astype(np.int64)])
