@@ -10,12 +10,13 @@ from representer.kernels import RBF, Normalized, Spectrum
 from representer.processes import gaussian
 from representer.processes.gaussian import GaussianProcess, copied, doubled
 from representer.processes.posterior import ExactPosterior, IterativePosterior
+from representer.processes.single_precision import SinglePosterior
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.normal(size=(80, 2)), RNG.normal(size=(70, 2))
 NOISE = RNG.uniform(0.05, 0.5, 80)
 KERNEL = 1.5 * RBF([0.8, 1.2])
-KINDS = pytest.mark.parametrize("kind", [None, ExactPosterior, IterativePosterior])
+KINDS = pytest.mark.parametrize("kind", [None, ExactPosterior, IterativePosterior, SinglePosterior])
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +27,7 @@ def _one_blas_thread():
 
 
 def process(kind, kernel=KERNEL, X=X, noise=NOISE):
-    return GaussianProcess(kernel) if kind is None else GaussianProcess(kernel, X, kind(kernel, X, noise, tol=1e-9))
+    return GaussianProcess(kernel) if kind is None else GaussianProcess(kernel, X, kind(kernel, X, noise, tol=1e-11))
 
 
 def covariance(kind, kernel=KERNEL, X=X, Z=Z, noise=NOISE):

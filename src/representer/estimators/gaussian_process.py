@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
-from representer.estimators import hyperparameter_search
+from representer.estimators import hyperparameter_search, process_plan
 from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameter_search import Search
@@ -24,25 +24,12 @@ from representer.kernels.base import Kernel, require_definite
 from representer.kernels.stationary import RBF
 from representer.processes.gaussian import GaussianProcess, copied, doubled
 from representer.processes.likelihood import log_leave_one_out, log_marginal_likelihood
-from representer.processes.posterior import ExactPosterior, IterativePosterior
 from representer.result import Plan
-from representer.solvers.conjugate_gradient import PRODUCTS_SECONDS
-from representer.solvers.memory import working_memory
 
-CHOLESKY_UP_TO = 8000
-"""Inputs up to which the posterior is computed by Cholesky."""
-GRADIENT_SECONDS = 1.5e-11
-"""Seconds / n^3 of the objective with its gradient: a factor, its inverse, and products of both."""
-SEARCH_ROWS = 2000
-"""Inputs on which hyper-parameters are found beyond that."""
 OPTIONS = {
     "objective": ("likelihood", "loo"),
     "optimizer": ("lbfgs", None),
     "solver": ("auto", "cholesky", "conjugate_gradient"),
-}
-WAYS_OUT = {
-    "cholesky": "solver='conjugate_gradient', fewer inputs, or a larger memory=",
-    "conjugate_gradient": "fewer inputs, or a larger memory=",
 }
 COVARIANCE_WAY_OUT = "return_std=True, sample(pathwise=True), fewer inputs at a time, or a larger memory="
 
@@ -75,9 +62,10 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         From names to distributions with a ``logpdf`` (such as those of scipy.stats); their logarithms are added to the
         objective.
     solver : {"auto", "cholesky", "conjugate_gradient"}
-        Cholesky holds an n x n matrix. Conjugate gradients, from 8,000 inputs on, hold none: hyper-parameters are then
-        found on 2,000 inputs evenly spread over all, variances carry a bound on their error and the likelihood a
-        standard error.
+        "auto" is a Cholesky factor in float64 up to 8,000 inputs, and in float32 with float64 corrections up to 20,000
+        where it fits the memory; then conjugate gradients, which hold no n x n matrix. Beyond 8,000 inputs
+        hyper-parameters are found on 2,000 of them, evenly spread over all, the likelihood carries a standard error,
+        and `variance_bounds` says between which numbers variances are. "cholesky" is always in float64.
     tol : float
         Relative residual of conjugate gradients.
     normalize_y : bool
@@ -164,14 +152,14 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         y = check_targets(self, X, y)
         self._check_options(len(y))
         plan = self._plan(X, y.size // len(y))
-        self._refuse(plan.bytes, f"A Gaussian process on {len(y)} inputs", WAYS_OUT[plan.solver])
+        self._refuse(plan.bytes, f"A Gaussian process on {len(y)} inputs", process_plan.WAYS_OUT[plan.solver])
         Y = y.reshape(len(y), -1)
         self._single_output = y.ndim == 1
         self._mean = Y.mean(axis=0) if self.normalize_y else np.zeros(Y.shape[1])
         self._scale = deviation(Y) if self.normalize_y else np.ones(Y.shape[1])
         Y = (Y - self._mean) / self._scale
-        direct = plan.solver == "cholesky"
-        rows = np.arange(len(Y)) if direct else evenly_spaced(len(Y), self._search_rows())
+        direct = process_plan.is_direct(plan)
+        rows = np.arange(len(Y)) if direct else evenly_spaced(len(Y), self._work().search_rows)
         given = check_noise(self.noise, len(Y))
         here = given[rows] if np.ndim(given) else given
         with _parallel.blas_threads_for(len(rows)):
@@ -180,7 +168,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
             )
         self.noise_ = given if np.ndim(given) else found
         with _parallel.blas_threads_for(len(Y)):
-            self._condition(X, Y, direct)
+            self._condition(X, Y, plan)
         if not self.search_.values:
             prior = hyperparameter_search.log_prior(self.search_.names, self.priors, self.search_.theta)[0]
             self.search_ = replace(self.search_, values=[self.log_marginal_likelihood_ + prior])
@@ -210,37 +198,17 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         """
         self._check_options(checks.number_of(X))
         plan = self._plan(X, 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1])
-        return self._judged(plan, WAYS_OUT[plan.solver])
+        return self._judged(plan, process_plan.WAYS_OUT[plan.solver])
 
     def _plan(self, X: Any, targets: int) -> Plan:
-        """The cheaper solver that fits, or the one that was asked for."""
-        n, memory = checks.number_of(X), self._memory()
-        # a copy of the inputs, and what a kernel prepares from them
-        inputs = (1 if is_precomputed(self.kernel) else 2) * 8 * int(getattr(X, "size", 0))
-        exact = inputs + 8 * self._matrices() * n * n
-        values = 0 if self.optimizer is None else 30 * (1 + self.n_restarts)  # of the objective, about
-        why = "it was asked for" if self.solver != "auto" else f"n is at most {CHOLESKY_UP_TO:,}"
-        if self.solver == "cholesky" or (self.solver == "auto" and n <= CHOLESKY_UP_TO and exact <= memory):
-            return Plan("cholesky", why, exact, n * (n + 1) * (1 + values), self._seconds(n, values))
-        if self.solver == "auto":
-            why = "n is large" if n > CHOLESKY_UP_TO else "an n x n matrix is above the budget"
-        size, evaluations = IterativePosterior.cost(n, targets, working_memory(memory))
-        rows = min(n, self._search_rows())
-        size = inputs + max(size, 8 * self._matrices() * rows**2)
-        seconds = PRODUCTS_SECONDS * n * n + self._seconds(rows, values)
-        return Plan("conjugate_gradient", why, size, evaluations + values * rows**2, seconds)
+        inputs = (1 if is_precomputed(self.kernel) else 2) * 8 * int(getattr(X, "size", 0))  # a copy, and prepared
+        return process_plan.plan(checks.number_of(X), targets, inputs, self._work())
 
-    def _seconds(self, n: int, values: int) -> float:
-        """Of a factor, and of the objective with its gradient so many times."""
-        return GRADIENT_SECONDS * n**3 * (0.2 + values) + 1e-8 * n * n * (1 + values)
-
-    def _matrices(self) -> int:
-        """How many n x n matrices are held at once."""
-        return 1 if self.objective == "likelihood" else 2
-
-    def _search_rows(self) -> int:
-        """Inputs for the search that take at most half of the memory."""
-        return int(np.clip(np.sqrt(self._memory() / (16 * self._matrices())), 2, SEARCH_ROWS))
+    def _work(self) -> process_plan.Asked:
+        """What the options ask for."""
+        evaluations = 0 if self.optimizer is None else 30 * (1 + self.n_restarts)  # about
+        matrices = 1 if self.objective == "likelihood" else 2
+        return process_plan.Asked(self.solver, evaluations, matrices, self._memory(), self.tol, self.threads)
 
     # ---- hyper-parameters and posterior ----
 
@@ -276,16 +244,13 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         found = float(np.exp(search.theta[-1])) if estimate else given
         return search, unknowns.kernel_at(search.theta), found
 
-    def _condition(self, X: Any, Y: np.ndarray, direct: bool) -> None:
+    def _condition(self, X: Any, Y: np.ndarray, plan: Plan) -> None:
         """Condition on the data: posterior mean, likelihood and certificate."""
         noise, inputs = np.broadcast_to(np.asarray(self.noise_, np.float64), len(Y)), doubled(X)
-        options: Any = {"tol": self.tol, "threads": self.threads}
-        posterior: ExactPosterior | IterativePosterior
-        if direct:
-            posterior = ExactPosterior(self.kernel_, inputs, noise, **options)
+        posterior = process_plan.posterior(self.kernel_, X, noise, plan, self._work())
+        if process_plan.is_direct(plan):
             found = posterior.condition(Y)
         else:
-            posterior = IterativePosterior(self.kernel_, X, noise, memory=working_memory(self._memory()), **options)
             with task(self, "conjugate gradients") as step:
                 found = posterior.condition(Y, Progress(0, self.tol, step))
         if not found.certificate.converged:
@@ -328,6 +293,18 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
             covariance *= scale[0] ** 2
             return mean, covariance
         return mean
+
+    def variance_bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers between which the exact variance of f at each x in X is, in squared units of y.
+
+        They are equal to rounding for a Cholesky factor in float64. For float32 and conjugate gradients they come from
+        float64 residuals, and the standard deviation of `predict` is the root of the upper one, or within 0.1 % of it.
+        """
+        X, process, mean, scale = self._at(X)
+        low, high = process.variance_bounds(X)
+        if mean.ndim == 1:
+            return low * scale[0] ** 2, high * scale[0] ** 2
+        return low[:, None] * scale**2, high[:, None] * scale**2
 
     def _at(self, X: Any) -> tuple[Any, GaussianProcess, np.ndarray, np.ndarray]:
         """Inputs that were checked, the process, its mean there, and the scale of each target."""

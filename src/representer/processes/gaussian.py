@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
-from representer.processes.posterior import ExactPosterior, IterativePosterior
+from representer.processes.posterior import CorrectedPosterior, ExactPosterior
 
 PATH_RANK = 2000
 """Largest rank of the factor from which draws of the prior are made."""
@@ -24,7 +25,7 @@ class GaussianProcess:
     ----------
     kernel : Kernel
     X : inputs of the data, optional
-    posterior : ExactPosterior or IterativePosterior, optional
+    posterior : ExactPosterior or CorrectedPosterior, optional
     threads : int, optional
     """
 
@@ -32,23 +33,40 @@ class GaussianProcess:
         self,
         kernel: Kernel,
         X: Any = None,
-        posterior: ExactPosterior | IterativePosterior | None = None,
+        posterior: ExactPosterior | CorrectedPosterior | None = None,
         threads: int | None = None,
     ):
         self.kernel, self.X, self.posterior, self.threads = kernel, X, posterior, threads
 
     def variance(self, X: Any) -> np.ndarray:
         """The variance of f at each x in X."""
-        known = None if self.posterior is None else self.posterior.inputs
-        A = self.kernel.prepare(doubled(X), like=known)
-        variance = self.kernel.diagonal(A).astype(np.float64)
-        if self.posterior is not None:
-            with _parallel.blas_threads_for(len(self.posterior.noise)):
-                for i in range(0, len(A), self.posterior.at_once):
-                    some = slice(i, i + self.posterior.at_once)
-                    columns = Gram.of(self.kernel, A[some], known, threads=self.threads).dense().T
-                    variance[some] -= self.posterior.explained(columns)
+        A, variance = self._prior_variance(X)
+        for some, columns in self._columns(A):
+            variance[some] -= self.posterior.explained(columns, variance[some])  # type: ignore[union-attr]
         return np.maximum(variance, 0.0)
+
+    def variance_bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers between which the variance of f at each x in X is."""
+        A, prior = self._prior_variance(X)
+        low, high = prior.copy(), prior.copy()
+        for some, columns in self._columns(A):
+            least, most = self.posterior.explained_bounds(columns, prior[some])  # type: ignore[union-attr]
+            low[some] -= most
+            high[some] -= least
+        return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
+    def _prior_variance(self, X: Any) -> tuple[Any, np.ndarray]:
+        """New inputs that are prepared like those of the data, and k(x, x)."""
+        A = self.kernel.prepare(doubled(X), like=None if self.posterior is None else self.posterior.inputs)
+        return A, self.kernel.diagonal(A).astype(np.float64)
+
+    def _columns(self, A: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """The columns k(X, x) of some new inputs at a time, with where they are; none before there are data."""
+        if self.posterior is None:
+            return
+        with _parallel.blas_threads_for(len(self.posterior.noise)):
+            for some in _parallel.split(len(A), self.posterior.at_once):
+                yield some, Gram.of(self.kernel, A[some], self.posterior.inputs, threads=self.threads).dense().T
 
     def covariance(self, X: Any) -> np.ndarray:
         """The covariance of f between all pairs of X. It takes len(X)^2 + 2 n len(X) doubles, n the number of data."""

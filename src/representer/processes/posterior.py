@@ -1,12 +1,14 @@
 """The posterior of a Gaussian process: coefficients of its mean, explained variances and the likelihood.
 
-By a Cholesky factor, or without an n x n matrix and with an error for each.
+By a Cholesky factor in float64, or without an n x n matrix and with an error for each; `single_precision` has a factor
+in float32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,10 @@ from representer.solvers.memory import stores_matrix
 
 PROBES = 16
 """Random vectors of a product in the estimate of a log determinant."""
+OF_VARIANCES = 1000
+"""Times the tolerance: the part of a variance that may be left open."""
+ROUGH = 0.03
+"""Relative residual at which solutions for variances are looked at first, and how much it falls each time."""
 STEPS = 25
 """Products of such an estimate that are spent on more vectors where a few of them are enough for each."""
 
@@ -60,7 +66,7 @@ class ExactPosterior:
         self.inputs, self.noise, self.tol = kernel.prepare(X), noise, tol
         self.factor = Factor(kernel, self.inputs, noise, threads)
 
-    def condition(self, Y: np.ndarray) -> Conditioned:
+    def condition(self, Y: np.ndarray, progress: Progress | None = None) -> Conditioned:
         """The posterior given targets of shape (n, n_targets)."""
         coef, (n, targets) = self.coefficients(Y), Y.shape
         value = -0.5 * (float(np.vdot(Y, coef)) + targets * (self.factor.log_determinant + n * np.log(2.0 * np.pi)))
@@ -70,10 +76,15 @@ class ExactPosterior:
         """A^(-1) Y."""
         return self.factor.solve(Y)
 
-    def explained(self, columns: np.ndarray) -> np.ndarray:
-        """k' A^(-1) k for each column k; the columns are overwritten."""
+    def explained(self, columns: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
+        """k' A^(-1) k for each column k of an input with this prior variance; the columns are overwritten."""
         half = self.factor.half_solve(columns, overwrite=True)
         return np.einsum("ij,ij->j", half, half)
+
+    def explained_bounds(self, columns: np.ndarray, prior: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers between which `explained` is: the same one, as it is exact to rounding."""
+        value = self.explained(columns, prior)
+        return value, value
 
     def subtract_explained(self, columns: np.ndarray, out: np.ndarray) -> None:
         """out <- out - C' A^(-1) C for a symmetric array and the matrix C of the columns, which are overwritten."""
@@ -82,8 +93,8 @@ class ExactPosterior:
         symmetric.mirror(out, out.diagonal().copy())
 
 
-class IterativePosterior:
-    """A = K + diag(noise) on inputs X, through conjugate gradients with one preconditioner for all right-hand sides.
+class CorrectedPosterior:
+    """A = K + diag(noise) on inputs X by solutions that are corrected with float64 residuals, which bound their errors.
 
     With D^2 = alpha / noise it is B = D A D = D K D + alpha I, a ridge problem with weights; alpha is the mean noise.
 
@@ -93,10 +104,10 @@ class IterativePosterior:
     X : inputs of the kernel
     noise : array of shape (n,), positive
     tol : float
-        Relative residual of all solves.
+        Relative residual of all solves, and a thousandth of that of variances.
     memory : int
     random_state : int
-        Seed of the preconditioner and of probes.
+        Seed of random vectors.
     threads : int, optional
     """
 
@@ -121,17 +132,14 @@ class IterativePosterior:
         self.problem = RidgeProblem(gram, np.zeros((len(noise), 1)), np.array([self.alpha]), weights)
         self.noise, self.memory, self.random_state = noise, memory, random_state
         self.budget = Budget(2 * memory, tol, threads=threads, random_state=random_state)
-        single = gram.astype(np.float32)
-        self.low_rank = conjugate_gradient.approximate(self.problem, single, memory // 4, random_state)
 
-    @staticmethod
-    def cost(n: int, targets: int, memory: int) -> tuple[int, int]:
-        """At most how many bytes solutions and the likelihood of n inputs take, and about how many kernel values."""
-        rank = min(n, 2000, max(100, n // 12), max(memory // (20 * n), 50))
-        stored = stores_matrix(n, memory)
-        solving = 16 * rank**2 + 128 * n * targets + 4 * n * n * stored
-        likelihood = 8 * n * rank + 32 * rank**2 + 120 * n * PROBES
-        return 4 * n * rank + max(solving, likelihood), (STEPS + (2 if stored else 30)) * n * (n + 1) // 2
+    def solve(self, Y: np.ndarray, progress: Progress | None = None) -> Result:
+        """A^(-1) Y as the coefficients of the result."""
+        raise NotImplementedError
+
+    def log_determinant(self, steps: int = 400) -> tuple[float, float]:
+        """log |A| and its standard error."""
+        raise NotImplementedError
 
     @property
     def inputs(self) -> Any:
@@ -147,30 +155,29 @@ class IterativePosterior:
         """A^(-1) Y."""
         return self.solve(Y).coef
 
-    def solve(self, Y: np.ndarray, progress: Progress | None = None) -> Result:
-        """A^(-1) Y as the coefficients of the result."""
-        problem = self._problem_of(Y)
-        budget, reason = replace(self.budget, progress=progress), "n is beyond the direct range"
-        return conjugate_gradient.solve(problem, budget, reason, low_rank=self.low_rank)
-
-    def _problem_of(self, Y: np.ndarray) -> RidgeProblem:
-        return replace(self.problem, targets=Y, alpha=np.full(Y.shape[1], self.alpha))
-
-    def explained(self, columns: np.ndarray) -> np.ndarray:
+    def explained(self, columns: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
         """k' A^(-1) k for each column k, too small by at most |r|^2 / alpha for a residual r."""
-        return self._squares(columns, self.solve(columns))[0]
+        return self.explained_bounds(columns, prior)[0]
+
+    def explained_bounds(self, columns: np.ndarray, prior: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers between which k' A^(-1) k is, for each column k of an input with this prior variance."""
+        value, missing = self._squares(columns, self.solve(columns))
+        return value, value + missing
 
     def subtract_explained(self, columns: np.ndarray, out: np.ndarray) -> None:
         """out <- out - C' A^(-1) C for a symmetric array and the matrix C of the columns, as precise as `explained`."""
         Z = np.empty(columns.shape, order="F")
         for i in range(0, columns.shape[1], self.at_once):
             part, to = slice(i, i + self.at_once), min(i + self.at_once, columns.shape[1])
-            Z[:, part], residual = self._scaled(columns[:, part], self.solve(columns[:, part]))
+            Z[:, part], residual = self._scaled(self.solve(columns[:, part]))
             # the residual of one side with the solution of the other, so that no error counts once only
             out[part, :to] -= (self.problem.sqrt_weights * Z[:, part]).T @ columns[:, :to] + residual.T @ Z[:, :to]
         symmetric.mirror(out, out.diagonal().copy())
 
-    def _scaled(self, columns: np.ndarray, result: Result) -> tuple[np.ndarray, np.ndarray]:
+    def _problem_of(self, Y: np.ndarray) -> RidgeProblem:
+        return replace(self.problem, targets=Y, alpha=np.full(Y.shape[1], self.alpha))
+
+    def _scaled(self, result: Result) -> tuple[np.ndarray, np.ndarray]:
         """z = D^(-1) coef and the residual D k - B z, which the solver has computed in float64."""
         return result.coef / self.problem.sqrt_weights, np.asarray(result.residual)
 
@@ -180,7 +187,7 @@ class IterativePosterior:
         For z near B^(-1) D k with residual r the value 2 k' D z - z' B z = k' D z + z' r is too small by r' B^(-1) r,
         at most |r|^2 / alpha: errors of the solve count twice only.
         """
-        Z, residual = self._scaled(columns, result)
+        Z, residual = self._scaled(result)
         value = np.einsum("ij,ij->j", self.problem.sqrt_weights * columns + residual, Z)
         return value, (residual**2).sum(axis=0) / self.alpha
 
@@ -195,6 +202,65 @@ class IterativePosterior:
         n, targets = Y.shape
         value = float((squares + 0.5 * missing).sum()) + targets * (determinant + n * np.log(2.0 * np.pi))
         return -0.5 * value, 0.5 * (0.5 * float(missing.sum()) + targets * error)
+
+    @property
+    def _log_weights(self) -> float:
+        """log |D^2|, by which log |B| is above log |A|."""
+        return 0.0 if self.problem.weights is None else float(np.log(self.problem.weights).sum())
+
+
+class IterativePosterior(CorrectedPosterior):
+    """Conjugate gradients with one preconditioner of low rank for all right-hand sides; no n x n matrix is needed.
+
+    Variances are those of the low rank, corrected by as many iterations as their bounds ask for.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, noise: np.ndarray, **options: Any):
+        super().__init__(kernel, X, noise, **options)
+        single = self.problem.gram.astype(np.float32)
+        self.low_rank = conjugate_gradient.approximate(self.problem, single, self.memory // 4, self.random_state)
+
+    @staticmethod
+    def cost(n: int, targets: int, memory: int) -> tuple[int, int]:
+        """At most how many bytes solutions and the likelihood of n inputs take, and about how many kernel values."""
+        rank = min(n, 2000, max(100, n // 12), max(memory // (20 * n), 50))
+        stored = stores_matrix(n, memory)
+        solving = 16 * rank**2 + 128 * n * targets + 4 * n * n * stored
+        likelihood = 8 * n * rank + 32 * rank**2 + 120 * n * PROBES
+        return 4 * n * rank + max(solving, likelihood), (STEPS + (2 if stored else 30)) * n * (n + 1) // 2
+
+    def solve(self, Y: np.ndarray, progress: Progress | None = None) -> Result:
+        """A^(-1) Y as the coefficients of the result."""
+        return self._solve(Y, replace(self.budget, progress=progress))
+
+    def _solve(self, Y: np.ndarray, budget: Budget, start: Any = None) -> Result:
+        problem, reason = self._problem_of(Y), "n is beyond the direct range"
+        known: Any = {"low_rank": self.low_rank, "precondition": self._precondition}
+        return conjugate_gradient.solve(problem, budget, reason, start, **known)
+
+    @cached_property
+    def _precondition(self) -> conjugate_gradient.Preconditioner:
+        with _parallel.one_blas_thread():
+            return conjugate_gradient.Preconditioner(self.low_rank, self.problem.ridges, self.budget.threads)
+
+    def explained_bounds(self, columns: np.ndarray, prior: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers between which k' A^(-1) k is, for each column k of an input with this prior variance.
+
+        Solutions are no more precise than it takes: tolerances fall until the bounds leave open a part
+        OF_VARIANCES tol of the variance, or as the posterior's own where the prior variance is not given.
+        """
+        if prior is None:
+            return super().explained_bounds(columns)
+        value, missing = np.zeros((2, columns.shape[1]))
+        left, tol, start = np.arange(columns.shape[1]), max(self.budget.tol, ROUGH), None
+        while len(left):
+            result = self._solve(columns[:, left], replace(self.budget, tol=tol), start)
+            value[left], missing[left] = self._squares(columns[:, left], result)
+            wide = missing[left] > OF_VARIANCES * self.budget.tol * (prior[left] - value[left])
+            if tol <= self.budget.tol:
+                break
+            left, start, tol = left[wide], result.warm_start[:, wide], max(self.budget.tol, ROUGH * tol)
+        return value, value + missing
 
     def log_determinant(self, steps: int = 400) -> tuple[float, float]:
         """log |A| and its standard error, by stochastic Lanczos quadrature with float64 products.
@@ -225,8 +291,7 @@ class IterativePosterior:
             while forms.products + first <= STEPS and sum(_trace(n, forms)[1:]) > 0.1:  # nothing in a likelihood
                 forms += more()
         trace, spread, bias = _trace(n, forms)
-        weights = 0.0 if self.problem.weights is None else float(np.log(self.problem.weights).sum())
-        return of_preconditioner + trace - weights, spread + bias + rounding
+        return of_preconditioner + trace - self._log_weights, spread + bias + rounding
 
     def _preconditioner_root(self) -> tuple[Callable[[np.ndarray], np.ndarray], float, float]:
         """P^(-1/2) as a function of vectors, log |P|, and what rounding adds to the error of log |B|.
@@ -259,10 +324,13 @@ def _trace(n: int, forms: LogForms) -> tuple[float, float, float]:
     mean, square, variance = middle.mean(), forms.squares.mean(), n * middle.var(ddof=1)
     if n * mean**2 < 100 * square:
         variance = max(variance, 2.0 * (square - mean**2))
-    # three standard errors are then as sure as those of a known variance
-    few = t.ppf(norm.cdf(3.0), len(middle) - 1) / 3.0
-    spread = few * np.sqrt(n * variance / len(middle))
+    spread = of_few(len(middle)) * np.sqrt(n * variance / len(middle))
     return n * float(mean), float(spread), 0.5 * n * float((forms.upper - forms.lower).mean())
+
+
+def of_few(samples: int) -> float:
+    """How much wider a standard error from few samples is, so that three of it are as sure as of a known variance."""
+    return float(t.ppf(norm.cdf(3.0), samples - 1) / 3.0)
 
 
 def _is_narrow(n: int, forms: LogForms) -> bool:

@@ -88,10 +88,11 @@ def _solve_one(
     for dtype, more, precision in tries[problem.n < MIXED_FROM : 2 if small else 3]:
         for_each = np.dtype(dtype).itemsize
         _require(problem, for_each, budget)
-        L = _factor(problem, ridge + more, dtype)
+        L = factor(problem, ridge + more, dtype)
         if L is None:
             continue
-        Z, steps, size = _refine(problem, ridge, L, B, tol)
+        Z, R, steps = refine(problem, ridge, L, B, tol)
+        size = relative_size(R, B)
         if size <= tol or (not small and dtype == np.float64 and size < 1.0):
             return Z, steps, (precision, for_each)
         del L  # before the next matrix is made
@@ -110,7 +111,7 @@ def _require(problem: RidgeProblem, for_each: int, budget: Budget) -> None:
     what.within(budget.memory, "use a larger alpha, fewer rows, or a larger memory=").require()
 
 
-def _factor(problem: RidgeProblem, ridge: float, dtype: Any) -> np.ndarray | None:
+def factor(problem: RidgeProblem, ridge: float, dtype: Any) -> np.ndarray | None:
     """The Cholesky factor, written over the matrix; None if a pivot is not positive."""
     potrf = lapack.spotrf if dtype == np.float32 else lapack.dpotrf
     # the transposed view is column-major as LAPACK wants it, and the same matrix
@@ -118,18 +119,27 @@ def _factor(problem: RidgeProblem, ridge: float, dtype: Any) -> np.ndarray | Non
     return L if info == 0 else None
 
 
-def _refine(
+def relative_size(R: np.ndarray, B: np.ndarray) -> float:
+    """The largest |r| / |b| over the columns."""
+    return float((np.linalg.norm(R, axis=0) / _lengths(B)).max())
+
+
+def _lengths(B: np.ndarray) -> np.ndarray:
+    return np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
+
+
+def refine(
     problem: RidgeProblem, ridge: float, L: np.ndarray, B: np.ndarray, tol: float
-) -> tuple[np.ndarray, int, float]:
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve with the factor and correct with true residuals until they are below a tenth of the tolerance.
 
-    The best solution, the number of corrections and the relative residual. That is above the tolerance if residuals
-    stop falling there: then the factor is not precise enough for this matrix.
+    The best solution, its residual and the number of corrections. The residual is above the tolerance if it stops
+    falling there: then the factor is not precise enough for this matrix.
     """
     potrs = lapack.spotrs if L.dtype == np.float32 else lapack.dpotrs
-    scale = np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
+    scale = _lengths(B)
     K, ridges = problem.gram.astype(np.float64), np.full(B.shape[1], ridge)
-    Z, R, size, steps = np.zeros_like(B), B / scale, np.inf, 0
+    Z, R, rest, size, steps = np.zeros_like(B), B / scale, B / scale, np.inf, 0
     while steps < 30:
         steps += 1
         change = potrs(L, np.asfortranarray(R, L.dtype), lower=1)[0]
@@ -139,10 +149,10 @@ def _refine(
         R = B / scale - problem.apply(new, ridges, K)
         now = float(np.linalg.norm(R, axis=0).max())
         if now < size:
-            Z, size = new, now
+            Z, rest, size = new, R, now
         if now <= 0.1 * tol or (now <= tol and now > 0.1 * last) or now > 0.5 * last:
             break
-    return Z * scale, steps, size
+    return Z * scale, rest * scale, steps
 
 
 def _least_coefficients(problem: RidgeProblem, ridge: float, B: np.ndarray) -> np.ndarray:

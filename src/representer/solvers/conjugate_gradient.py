@@ -114,7 +114,12 @@ class _State:
 
 
 def solve(
-    problem: RidgeProblem, budget: Budget, reason: str, start: Any = None, low_rank: LowRank | None = None
+    problem: RidgeProblem,
+    budget: Budget,
+    reason: str,
+    start: Any = None,
+    low_rank: LowRank | None = None,
+    precondition: Preconditioner | None = None,
 ) -> Result:
     """Conjugate gradients with float32 products inside, and true float64 residuals outside.
 
@@ -122,7 +127,8 @@ def solve(
     longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too. A
     float32 matrix that takes less than a quarter of the memory is stored, which halves the time of a product.
 
-    ``start`` is a solution of a similar problem, such as one with another alpha.
+    ``start`` is a solution of a similar problem, such as one with another alpha; ``low_rank`` and the preconditioner
+    that is made of it are those of an earlier problem with the same matrix.
     """
     begin, memory = perf_counter(), working_memory(budget.memory)
     B, stored = problem.right_hand_sides, stores_matrix(problem.n, memory)
@@ -137,7 +143,7 @@ def solve(
             state.take(start / scale, state.B - problem.apply(start / scale, problem.ridges, K64))
         fast: Operator = Stored.of(K32, np.float32) if stored else K32
     with nullcontext() if stored else _parallel.one_blas_thread():
-        _outer(problem, (fast, K64), state, budget)
+        _outer(problem, (fast, K64), state, budget, precondition)
     Z, rank = state.Z * scale, state.low_rank.rank
     coef, intercept, residual = problem.finish(Z, state.R * scale)
     work = Work(
@@ -152,7 +158,13 @@ def solve(
     return Result(coef, intercept, certificate, residual=residual, warm_start=Z)
 
 
-def _outer(problem: RidgeProblem, forms: tuple[Operator, Operator], state: _State, budget: Budget) -> None:
+def _outer(
+    problem: RidgeProblem,
+    forms: tuple[Operator, Operator],
+    state: _State,
+    budget: Budget,
+    precondition: Preconditioner | None,
+) -> None:
     """Corrections by products with K in two forms, until the residual in float64, the second one, is small enough.
 
     Residuals that fall by less than a twentieth in a quarter of ``max_iter`` iterations, or in a tenth of them for
@@ -160,7 +172,7 @@ def _outer(problem: RidgeProblem, forms: tuple[Operator, Operator], state: _Stat
     """
     (K, K64), max_iter = forms, budget.max_iter
     goal = budget.tol / 3 if problem.intercept else budget.tol  # residuals of y and of D 1 add up
-    precondition = Preconditioner(state.low_rank, problem.ridges, budget.threads)
+    precondition = precondition or Preconditioner(state.low_rank, problem.ridges, budget.threads)
     while state.size > goal and state.steps < max_iter:
         reduction = max(0.3 * goal / state.size, 1e-4 if state.single else 1e-10)
         report = None if budget.progress is None else _scaled(budget.progress, state.size)

@@ -1,0 +1,98 @@
+"""Which posterior a Gaussian process takes, and what that takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from representer.kernels.base import Kernel
+from representer.processes.gaussian import doubled
+from representer.processes.posterior import CorrectedPosterior, ExactPosterior, IterativePosterior
+from representer.processes.single_precision import SinglePosterior
+from representer.result import Plan
+from representer.solvers.cholesky import FACTOR_SECONDS
+from representer.solvers.conjugate_gradient import PRODUCTS_SECONDS
+from representer.solvers.memory import working_memory
+
+CHOLESKY_UP_TO = 8000
+"""Inputs up to which the posterior is by a float64 factor, and hyper-parameters are found on all of them."""
+SINGLE_UP_TO = 20_000
+"""Inputs up to which it is by a float32 factor where that fits the memory."""
+SEARCH_ROWS = 2000
+"""Inputs on which hyper-parameters are found beyond the first."""
+GRADIENT_SECONDS = 1.5e-11
+"""Seconds / n^3 of the objective with its gradient: a factor, its inverse, and products of both."""
+SINGLE = "with a float32 factor, which variances use, too"
+WAYS_OUT = {
+    "cholesky": "solver='conjugate_gradient', fewer inputs, or a larger memory=",
+    "conjugate_gradient": "fewer inputs, or a larger memory=",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options of an estimator ask for."""
+
+    solver: str
+    evaluations: int
+    """Of the objective, about."""
+    matrices: int
+    """How many n x n matrices an evaluation holds at once."""
+    memory: int
+    tol: float
+    threads: int | None
+
+    @property
+    def search_rows(self) -> int:
+        """Inputs for the search that take at most half of the memory."""
+        return int(np.clip(np.sqrt(self.memory / (16 * self.matrices)), 2, SEARCH_ROWS))
+
+    def seconds(self, n: int) -> float:
+        """Of a factor, and of all evaluations of the objective with its gradient."""
+        return GRADIENT_SECONDS * n**3 * (0.2 + self.evaluations) + 1e-8 * n * n * (1 + self.evaluations)
+
+
+def plan(n: int, targets: int, inputs: int, asked: Asked) -> Plan:
+    """The cheapest solver that fits, or the one that was asked for; ``inputs`` are the bytes of these."""
+    free, memory, rows = asked.solver == "auto", asked.memory, min(n, asked.search_rows)
+    size, seconds = inputs + 8 * asked.matrices * n * n, asked.seconds(n)
+    why = f"n is at most {CHOLESKY_UP_TO:,}" if free else "it was asked for"
+    if asked.solver == "cholesky" or (free and n <= CHOLESKY_UP_TO and size <= memory):
+        return Plan("cholesky", why, size, n * (n + 1) * (1 + asked.evaluations), seconds)
+    size, values = SinglePosterior.cost(n, targets)
+    size, values = inputs + max(size, 8 * asked.matrices * rows**2), values + asked.evaluations * rows**2
+    if free and CHOLESKY_UP_TO < n <= SINGLE_UP_TO and size <= memory // 2:
+        seconds = FACTOR_SECONDS * n**3 + 1e-8 * n * n + asked.seconds(rows)
+        return Plan("cholesky", f"n is at most {SINGLE_UP_TO:,}", size, values, seconds, form=SINGLE)
+    if free:
+        why = "n is large" if n > CHOLESKY_UP_TO else "an n x n matrix is above the budget"
+    size, values = IterativePosterior.cost(n, targets, working_memory(memory))
+    size, values = inputs + max(size, 8 * asked.matrices * rows**2), values + asked.evaluations * rows**2
+    return Plan("conjugate_gradient", why, size, values, PRODUCTS_SECONDS * n * n + asked.seconds(rows))
+
+
+def is_direct(plan: Plan) -> bool:
+    """Whether the plan is a float64 factor."""
+    return plan.solver == "cholesky" and plan.form != SINGLE
+
+
+def posterior(
+    kernel: Kernel, X: Any, noise: np.ndarray, plan: Plan, asked: Asked
+) -> ExactPosterior | CorrectedPosterior:
+    """The posterior as it was planned.
+
+    Where float32 is not precise enough it is by a float64 factor, if that fits half of the memory; where it does not,
+    by corrections of float32 if they converge, or else by conjugate gradients.
+    """
+    options: Any = {"tol": asked.tol, "threads": asked.threads}
+    memory, fits = working_memory(asked.memory), 8 * len(noise) ** 2 <= asked.memory // 2
+    if plan.form == SINGLE and noise.min() > 0:
+        single = SinglePosterior(kernel, X, noise, memory=memory, **options)
+        if single.precise or (single.usable and not fits):
+            return single
+        del single  # before another matrix is made
+    if is_direct(plan) or (plan.form == SINGLE and fits):
+        return ExactPosterior(kernel, doubled(X), noise, **options)
+    return IterativePosterior(kernel, X, noise, memory=memory, **options)
