@@ -13,7 +13,7 @@ from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.labels import keys_of
 from representer.kernels.missing import missing_entries
-from representer.kernels.prepared import Prepared
+from representer.kernels.prepared import FLOAT64, Prepared
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Codes(Prepared):
     """A 64-bit key for each category, by which levels of the same name are equal in all tables."""
 
     codes: np.ndarray
-    dtype: Any = np.dtype(np.float64)
+    dtype: Any = FLOAT64
     per_row: ClassVar[tuple[str, ...]] = ("codes",)
 
     @cached_property

@@ -94,7 +94,7 @@ class Missing(Wrapper, Kernel):  # type: ignore[override]
         return add_gradients({}, self.kernel.vjp(A.inputs, B.inputs, W), "kernel__")
 
 
-def missing_entries(X: Any) -> np.ndarray:
+def missing_entries(X: Any) -> Any:
     """Whether each input is missing: None, NaN, NaT or pandas.NA; a row of a table if one of its entries is."""
     if sparse.issparse(X):
         return np.isnan(X @ np.zeros(X.shape[1]))

@@ -29,6 +29,9 @@ FEWER = 1 / 8
 A_FEW_ROWS = 8
 """Sparse rows up to which walking through the other side is faster than making lists of it."""
 
+FLOAT64 = np.dtype(np.float64)
+"""The precision of inputs that are no numbers."""
+
 
 class Prepared:
     """n inputs of a kernel. A slice, or the rows at an array of indices, is a Prepared again."""

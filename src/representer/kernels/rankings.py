@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from representer import _parallel
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
-from representer.kernels.prepared import Prepared
+from representer.kernels.prepared import FLOAT64, Prepared
 
 FEW_PAIRS = 2048
 """Pairs of items (64 items) up to which the signs of a slice are kept; of more they are made anew for each tile."""
@@ -31,7 +31,7 @@ class Rankings(Prepared):
     squares: np.ndarray
     expected: np.ndarray | None = None
     observed: np.ndarray | None = None
-    dtype: Any = np.dtype(np.float64)
+    dtype: Any = FLOAT64
     per_row: ClassVar[tuple[str, ...]] = ("places", "squares", "expected", "observed")
 
     def __getitem__(self, index: Any) -> Rankings:

@@ -51,9 +51,9 @@ def check_kernel(kernel: Kernel, X: Any, *, gradients: bool = True) -> None:
     if gradients:
         _check_contract(kernel, X, size)
         # rows of a precomputed Gram matrix are not vectors, and mean nothing without the other rows
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64 and kernel.rowwise:
-            if kernel.on_vectors or _has_input_gradient(kernel, X):
-                _check_input_gradient(kernel, X, size)
+        rows = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64 and kernel.rowwise
+        if rows and (kernel.on_vectors or _has_input_gradient(kernel, X)):
+            _check_input_gradient(kernel, X, size)
 
 
 def _check_halves(kernel: Kernel, X: Any, K: np.ndarray, size: float) -> None:
