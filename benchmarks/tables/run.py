@@ -1,15 +1,19 @@
 """Tables: `KernelRegressor` and `KernelClassifier` against boosting, forests and support vector machines.
 
-    python benchmarks/tables/run.py [--splits 5] [--rows 10000] [--sets concrete wine_red] [--quick]
+    python benchmarks/tables/run.py [--splits 5] [--rows 10000] [--sets concrete wine_red] [--models kernel forest]
+    python benchmarks/tables/run.py --results table.jsonl ...     # keeps every fit, and goes on where it stopped
+    python benchmarks/tables/run.py --results table.jsonl --show  # the table of what is there
 
-Prints RMSE over the standard deviation of y, or the error in per cent, as means over splits, then mean ranks and the
-coverage of 95 % bands. Large sets are cut to ``--rows`` training rows for all; ``--quick`` leaves out tuned boosting.
-Categories are columns of zeros and ones for all.
+Prints RMSE over the standard deviation of y, or the error in per cent, as means over splits with the CPU seconds of a
+fit, then mean ranks and the coverage of 95 % bands. Large sets are cut to ``--rows`` training rows for all. Grids and
+random draws are compared in three folds of at most 4,000 of them, and the best is fitted to all. Categories are columns
+of zeros and ones for all.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import warnings
@@ -18,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import loguniform, randint, rankdata
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -37,6 +41,7 @@ from common import data_file, print_versions
 
 REGRESSION = ["concrete", "energy", "airfoil", "bike_hourly", "power", "kin8nm", "naval", "wine_red", "sml", "yacht"]
 CLASSIFICATION = ["ionosphere", "sonar", "pendigits", "adult_raw", "covtype", "splice"]
+MODELS = ["kernel", "boosting", "forest", "svm", "boosting30"]
 DRAWS = {
     "learning_rate": loguniform(0.01, 0.3),
     "max_leaf_nodes": randint(8, 128),
@@ -44,6 +49,10 @@ DRAWS = {
     "l2_regularization": loguniform(1e-4, 10.0),
 }
 GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
+SEARCHED_ROWS = 4000
+"""Rows on which grids and draws are compared."""
+TESTS = 5000
+"""Rows of a split that are predicted at most."""
 
 
 def table(name: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -70,72 +79,93 @@ def indicators(X: np.ndarray) -> np.ndarray:
     return np.hstack([(column[:, None] == np.unique(column)).astype(float) for column in X.T])
 
 
-def contenders(regression: bool, width: int, tuned: bool) -> dict[str, Any]:
-    """Models by name; the grid of gamma is in units of one over the number of columns."""
+class Searched(BaseEstimator):
+    """A search on some of the rows, and a fit of all of them with what it found."""
+
+    def __init__(self, search: Any):
+        self.search = search
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Searched:
+        some = np.random.default_rng(0).permutation(len(X))[:SEARCHED_ROWS]
+        found = clone(self.search).fit(X[some], y[some])
+        self.model_ = clone(found.estimator).set_params(**found.best_params_).fit(X, y)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self.model_.predict(X)
+
+
+def contender(name: str, regression: bool, width: int) -> Any:
+    """A model by its name; the grid of gamma is in units of one over the number of columns."""
+    if name == "kernel":
+        return KernelRegressor() if regression else KernelClassifier()
+    if name == "forest":
+        return (RandomForestRegressor if regression else RandomForestClassifier)(300, random_state=0)
+    if name == "svm":
+        machine, prefix = (SVR(), "svr") if regression else (SVC(), "svc")
+        grid = {f"{prefix}__C": GRID["C"], f"{prefix}__gamma": [g / width for g in GRID["gamma"]]}
+        return Searched(GridSearchCV(make_pipeline(StandardScaler(), machine), grid, cv=3, refit=False))
     boosting = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
-    forest = RandomForestRegressor if regression else RandomForestClassifier
-    machine, prefix = (SVR(), "svr") if regression else (SVC(), "svc")
-    grid = {f"{prefix}__C": GRID["C"], f"{prefix}__gamma": [g / width for g in GRID["gamma"]]}
-    models = {
-        "kernel": KernelRegressor() if regression else KernelClassifier(),
-        "boosting": boosting(random_state=0),
-        "forest": forest(300, random_state=0, n_jobs=2),
-        "SVM by grid": GridSearchCV(make_pipeline(StandardScaler(), machine), grid, n_jobs=2, cv=3),
-    }
-    if tuned:
-        models["boosting, 30 draws"] = RandomizedSearchCV(boosting(random_state=0), DRAWS, n_iter=30, cv=3, n_jobs=2)
-    return models
+    if name == "boosting":
+        return boosting(random_state=0)
+    draws = RandomizedSearchCV(boosting(random_state=0), DRAWS, n_iter=30, cv=3, random_state=0, refit=False)
+    return Searched(draws)
 
 
-def splits(n: int, count: int, rows: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def split(n: int, seed: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Four fifths for training, at most so many rows, and a fifth for tests."""
-    found = []
-    for seed in range(count):
-        order = np.random.default_rng(seed).permutation(n)
-        found.append((order[: min(4 * n // 5, rows)], order[4 * n // 5 :][:5000]))
-    return found
+    order = np.random.default_rng(seed).permutation(n)
+    return order[: min(4 * n // 5, rows)], order[4 * n // 5 :][:TESTS]
 
 
-def error(model: Any, X: np.ndarray, y: np.ndarray, regression: bool) -> float:
-    found = model.predict(X)
-    return float(np.sqrt(np.mean((found - y) ** 2)) / y.std() if regression else 100.0 * np.mean(found != y))
+def measured(name: str, model: str, seed: int, rows: int) -> dict[str, Any] | None:
+    """Error, coverage and seconds of one fit."""
+    regression, found = name in REGRESSION, table(name)
+    if found is None:
+        return None
+    X, y = found
+    if regression:
+        y = (y - y.mean()) / y.std()
+    train, test = split(len(X), seed, rows)
+    begin, cpu = time.perf_counter(), time.process_time()
+    fitted = contender(model, regression, X.shape[1]).fit(X[train], y[train])
+    record = {"set": name, "model": model, "split": seed, "rows": len(train), "columns": X.shape[1]}
+    record |= {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "limit": rows}
+    if regression and model == "kernel":
+        values, std = fitted.predict(X[test], return_std=True)
+        record["coverage"] = float(np.mean(np.abs(y[test] - values) <= 1.96 * std))
+    else:
+        values = fitted.predict(X[test])
+    off = (
+        np.sqrt(np.mean((values - y[test]) ** 2)) / y[test].std() if regression else 100.0 * np.mean(values != y[test])
+    )
+    return record | {"error": float(off)}
 
 
-def compare(names: list[str], regression: bool, options: argparse.Namespace) -> None:
-    """A line for each set, then mean ranks."""
-    ranks, header = [], None
+def show(records: list[dict[str, Any]], names: list[str], models: list[str]) -> None:
+    """A line for each set with means over the splits that all models have, then mean ranks."""
+    here = {(r["set"], r["model"], r["split"]): r for r in records}
+    ranks = []
     for name in names:
-        found = table(name)
-        if found is None:
-            print(f"{name}: not there")
+        seeds = [s for s in range(100) if all((name, model, s) in here for model in models)]
+        if not seeds:
             continue
-        X, y = found
-        y = y.astype(float) if regression else y
-        models = contenders(regression, X.shape[1], not options.quick)
-        header = header or print_header(models, regression)
-        errors, seconds, covered = np.empty((options.splits, len(models))), np.zeros(len(models)), []
-        for s, (train, test) in enumerate(splits(len(X), options.splits, options.rows)):
-            for m, model in enumerate(models.values()):
-                begin = time.perf_counter()
-                fitted = clone(model).fit(X[train], y[train])
-                seconds[m] += (time.perf_counter() - begin) / options.splits
-                errors[s, m] = error(fitted, X[test], y[test], regression)
-                if regression and m == 0:
-                    mean, std = fitted.predict(X[test], return_std=True)
-                    covered.append(np.mean(np.abs(y[test] - mean) <= 1.96 * std))
-        ranks.append(rankdata(errors.mean(axis=0)))
-        pairs = zip(errors.mean(axis=0), seconds, strict=True)
-        shown = "".join(f"{value:>12.4f} ({second:>5.1f})" for value, second in pairs)
-        coverage = f"{100 * np.mean(covered):>10.1f} %" if covered else ""
-        print(f"{name:14}{len(X):>7}{X.shape[1]:>5}{shown}{coverage}", flush=True)
+        if not ranks:
+            what = "RMSE / sd (CPU s)" if name in REGRESSION else "error in % (CPU s)"
+            print(f"{what:20}{'rows':>7}{'cols':>5}{'splits':>7}" + "".join(f"{model:>19}" for model in models))
+        cells = [[here[name, model, s] for s in seeds] for model in models]
+        errors = [float(np.mean([r["error"] for r in cell])) for cell in cells]
+        shown = "".join(
+            f"{error:>11.4f} ({np.mean([r['cpu'] for r in cell]):>5.1f})"
+            for error, cell in zip(errors, cells, strict=True)
+        )
+        covered = [r["coverage"] for cell in cells for r in cell if "coverage" in r]
+        first = cells[0][0]
+        coverage = f"   covered {100 * np.mean(covered):.1f} %" if covered else ""
+        print(f"{name:20}{first['rows']:>7}{first['columns']:>5}{len(seeds):>7}{shown}{coverage}", flush=True)
+        ranks.append(rankdata(errors))
     if ranks:
-        print(f"{'mean rank':26}" + "".join(f"{rank:>12.2f}        " for rank in np.mean(ranks, axis=0)) + "\n")
-
-
-def print_header(models: dict[str, Any], regression: bool) -> bool:
-    what = "RMSE / sd" if regression else "error in %"
-    print(f"{what + ' (s)':26}" + "".join(f"{name:>20}" for name in models) + ("    coverage" if regression else ""))
-    return True
+        print(f"{'mean rank':39}" + "".join(f"{rank:>11.2f}{'':8}" for rank in np.mean(ranks, axis=0)) + "\n")
 
 
 def main() -> None:
@@ -143,12 +173,31 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=10_000, help="training rows at most")
     parser.add_argument("--sets", nargs="*", default=[*REGRESSION, *CLASSIFICATION])
-    parser.add_argument("--quick", action="store_true", help="without boosting by 30 draws")
+    parser.add_argument("--models", nargs="*", default=MODELS, choices=MODELS)
+    parser.add_argument("--results", type=Path, help="a file that keeps a line for each fit")
+    parser.add_argument("--show", action="store_true", help="fit nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    records, file = [], options.results
+    if file is not None and file.exists():
+        records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    known = {(r["set"], r["model"], r["split"], r["limit"]) for r in records}
+    for name in [] if options.show else options.sets:
+        for seed in range(options.splits):
+            for model in options.models:
+                if (name, model, seed, options.rows) in known:
+                    continue
+                record = measured(name, model, seed, options.rows)
+                if record is None:
+                    print(f"{name}: not there")
+                    break
+                records.append(record)
+                if file is not None:
+                    with file.open("a", encoding="utf-8") as out:
+                        out.write(json.dumps(record) + "\n")
     print_versions()
-    compare([name for name in options.sets if name in REGRESSION], True, options)
-    compare([name for name in options.sets if name in CLASSIFICATION], False, options)
+    for kind in (REGRESSION, CLASSIFICATION):
+        show([r for r in records if r["limit"] == options.rows], [n for n in kind if n in options.sets], options.models)
 
 
 if __name__ == "__main__":
