@@ -17,6 +17,7 @@ from representer.estimators.kernel_regressor import KernelRegressor
 from representer.estimators.kernel_ridge import KernelRidge
 from representer.estimators.logistic_regression import KernelLogisticRegression
 from representer.estimators.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from representer.estimators.nu_svc import NuSVC
 from representer.estimators.one_class import OneClassSVM
 from representer.estimators.poisson_regression import KernelPoissonRegression
 from representer.estimators.quantile_regression import KernelQuantileRegression
@@ -24,7 +25,7 @@ from representer.estimators.rbf_network import RBFNetwork
 from representer.estimators.ridge_classifier import KernelRidgeClassifier
 from representer.estimators.smoother import NadarayaWatson
 from representer.estimators.spectral_clustering import SpectralClustering
-from representer.estimators.svc import SVC, NuSVC
+from representer.estimators.svc import SVC
 from representer.estimators.svc_path import SVCPath
 from representer.estimators.svr import SVR, NuSVR
 from representer.estimators.two_sample import MMD

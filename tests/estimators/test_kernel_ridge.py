@@ -280,7 +280,9 @@ def test_tuned_alpha_and_kernel_are_stationary():
 
 def test_tuning_with_more_rows_than_it_looks_at(monkeypatch):
     X, y = data(120)
-    monkeypatch.setattr("representer.estimators.kernel_ridge.RIDGE_TUNING_ROWS", 40)
+    monkeypatch.setattr("representer.estimators.tuning.FIRST_SUBSET", 20)
+    monkeypatch.setattr("representer.estimators.tuning.LAST_SUBSET", 40)
+    monkeypatch.setattr("representer.estimators.tuning.BLOCK_ROWS", 30)
     model = KernelRidge(tune="loo").fit(X, y)
     assert len(model.dual_coef_) == 120
     assert model.score(X, y) > 0.8
@@ -293,7 +295,8 @@ def test_tuning_of_a_precomputed_kernel(monkeypatch, what):
     kernel = RBF(0.7)
     weights = uneven(60) if what == "weights" else None
     if what == "rows":
-        monkeypatch.setattr("representer.estimators.kernel_ridge.RIDGE_TUNING_ROWS", 40)
+        monkeypatch.setattr("representer.estimators.tuning.FIRST_SUBSET", 20)
+        monkeypatch.setattr("representer.estimators.tuning.LAST_SUBSET", 40)
     by_kernel = KernelRidge(tune="loo", kernel=Callable(kernel)).fit(X, y, weights)
     by_matrix = KernelRidge(tune="loo", kernel="precomputed").fit(kernel(X), y, weights)
     assert by_matrix.alpha_ == pytest.approx(by_kernel.alpha_, rel=1e-4)
@@ -559,7 +562,7 @@ def test_same_seed_same_fit():
     ("options", "message"),
     [
         ({"solver": "svd"}, "solver is 'svd'; use 'auto', 'cholesky' or 'conjugate_gradient'"),
-        ({"tune": "gcv"}, "tune is 'gcv'; use None, 'loo' or 'huber'"),
+        ({"tune": "gcv"}, "tune is 'gcv'; use None, 'loo', 'likelihood' or 'huber'"),
         ({"kernel": "gaussian"}, "kernel is 'gaussian'; pass a kernel object"),
         ({"kernel": RBF(-1.0)}, "length_scale is -1.0"),
         ({"tol": -1.0}, "tol is -1.0"),

@@ -4,14 +4,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from representer.estimators.criteria import RidgeErrors
 from representer.estimators.model_search import FAMILIES, ModelSearch, Trial, column_scales, steadiest
-from representer.estimators.tuning import Tuning
 
 
 def search(X, y, seconds=60.0, told=None):
     y = (y - y.mean()) / y.std()
     tell = (lambda text: None) if told is None else told.append
-    return ModelSearch(Tuning(X, y[:, None], intercept=True), perf_counter() + seconds, 0, tell)
+    return ModelSearch(RidgeErrors(X, y[:, None], intercept=True), perf_counter() + seconds, 0, tell)
 
 
 def test_scales_of_columns_are_robust(rng):

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import representer
 from representer import SVC, SVR, NuSVC, OneClassSVM
-from representer.estimators.svc import _Classifier
+from representer.estimators.svc import PairwiseClassifier
 from representer.kernels import RBF, Callable, Linear, Normalized, Precomputed, Spectrum, Subset
 from representer.solvers.smo import small, state
 
@@ -23,8 +23,7 @@ GAMMA = 0.05
 KERNEL = RBF(length_scale=float(np.sqrt(1.0 / (2.0 * GAMMA))))
 
 
-@pytest.mark.filterwarnings("ignore:nu = 0.3 leaves no margin")  # for rows of zeros that have different labels
-@parametrize_with_checks([SVC(), NuSVC(nu=0.3)])
+@parametrize_with_checks([SVC()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -118,14 +117,6 @@ def test_primal_and_dual_values_meet():
     assert model.certificate_.primal == pytest.approx(primal, rel=1e-9)
     assert model.certificate_.dual == pytest.approx(dual, rel=1e-9)
     assert 0.0 <= model.certificate_.gap < 1e-6 * primal
-
-
-def test_nu_bounds_fractions():
-    X, y = make_classification(400, 5, flip_y=0.2, random_state=2)
-    for nu in (0.3, 0.6):
-        model = NuSVC(nu=nu, tol=1e-6).fit(X, y)
-        margin = np.where(y == 1, 1.0, -1.0) * model.decision_function(X)
-        assert np.mean(margin < 1.0 - 1e-3) <= nu <= len(model.support_) / len(y)
 
 
 # ---- any input ----
@@ -253,12 +244,6 @@ def test_class_weights_do_not_move_probabilities():
     assert p.mean() == pytest.approx(y.mean(), abs=0.03)
 
 
-def test_largest_nu():
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    y = np.arange(40) < 10
-    assert NuSVC(nu=0.5).fit(X, y).score(X, y) > 0.5
-
-
 def test_slackness_checks_its_labels():
     X, y = make_classification(30, 4, random_state=0)
     with pytest.raises(ValueError, match="labels other than"):
@@ -331,18 +316,6 @@ def test_small_pairs_take_the_memory_that_is_told(threads, rng, peak_of):
     assert model.plan(X, y).bytes == pytest.approx(peak, rel=0.2 if threads == 1 else 0.3)
 
 
-def test_no_margin_is_told():
-    rng = np.random.default_rng(0)
-    P = rng.normal(size=(4, 2))
-    far, shift = rng.normal(size=(30, 2)), np.array([4.0, 0.0])
-    X = np.r_[np.repeat(P, 10, axis=0), far + shift, far - shift]
-    y = np.r_[np.tile([0, 1], 20), np.zeros(30, int), np.ones(30, int)]
-    for inputs in (X, X.astype(np.float32)):
-        with pytest.warns(ConvergenceWarning, match="no margin between two classes"):
-            NuSVC(nu=0.3, kernel=RBF(1.0)).fit(inputs, y)
-    assert NuSVC(nu=0.6, kernel=RBF(1.0)).fit(X, y).score(X, y) > 0.75
-
-
 @pytest.mark.parametrize("kind", [sparse.dok_array, sparse.csr_array, sparse.coo_array])
 def test_probabilities_of_sparse_inputs(kind):
     X, y = make_classification(60, 4, random_state=0)
@@ -363,7 +336,12 @@ def test_support_vectors_are_rows_of_the_inputs():
 def test_ten_frames_from_fit_to_the_compiled_loop(rng, monkeypatch):
     """With ten classes: those of the thread that solves a pair, and those that wait for it."""
     X, y = rng.normal(size=(100, 3)), np.arange(100) % 10
-    package, walks, steps, solve = str(Path(representer.__file__).parent), [], state.smo_steps, _Classifier._solve_pairs
+    package, walks, steps, solve = (
+        str(Path(representer.__file__).parent),
+        [],
+        state.smo_steps,
+        PairwiseClassifier._solve_pairs,
+    )
 
     def names():
         frames = (frame for frame, _ in traceback.walk_stack(None))
@@ -379,7 +357,7 @@ def test_ten_frames_from_fit_to_the_compiled_loop(rng, monkeypatch):
 
     above = []
     monkeypatch.setattr(state, "smo_steps", recorded)
-    monkeypatch.setattr(_Classifier, "_solve_pairs", outside)
+    monkeypatch.setattr(PairwiseClassifier, "_solve_pairs", outside)
     SVC(threads=2).fit(X, y)
     whole = [walk if "fit" in walk else [*above, "_solve_pairs", *walk] for walk in walks]
     assert whole

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from representer.estimators.tuning import ALPHAS, Tuning
+from representer.estimators.criteria import RidgeErrors
+from representer.estimators.tuning import SEARCHED_STRENGTHS, Tuning
 from representer.kernels import RBF, Linear, Matern
 from representer.losses import Huber, SquaredHinge
 
@@ -13,7 +14,7 @@ from representer.losses import Huber, SquaredHinge
 def tuning(rng):
     X = rng.normal(size=(40, 3))
     y = np.sin(2.0 * X[:, :1]) + 0.1 * rng.normal(size=(40, 1))
-    return Tuning(X, y, intercept=True)
+    return Tuning(RidgeErrors(X, y, intercept=True))
 
 
 def scales(tuned):
@@ -42,9 +43,10 @@ def test_shrinking_holds_ratios_together(tuning):
 @pytest.mark.parametrize("shrink", [0.0, 5.0])
 def test_gradient_is_that_of_the_objective(tuning, loss, shrink, monkeypatch):
     """L-BFGS sees derivatives that differences confirm, with penalty and prior."""
-    targets = np.sign(tuning.targets) if isinstance(loss, SquaredHinge) else tuning.targets
-    priors = {"left__length_scale": stats.gamma(2.0)}
-    tuning = replace(tuning, targets=targets, loss=loss, shrink=shrink, priors=priors)
+    errors = replace(tuning.criterion, loss=loss)
+    if isinstance(loss, SquaredHinge):
+        errors = replace(errors, targets=np.sign(errors.targets))
+    tuning = replace(tuning, criterion=errors, shrink=shrink, priors={"left__length_scale": stats.gamma(2.0)})
     seen = {}
     monkeypatch.setattr(
         "representer.estimators.tuning.lbfgs", lambda f, start, *_, **__: seen.update(f=f, start=start) or 1 / 0
@@ -64,7 +66,7 @@ def test_fixed_and_bounded(tuning):
         Matern(np.ones(3)), 0.25
     )
     assert scales(tuned)[1] == 1.0
-    assert tuned.alpha == pytest.approx(0.25)
+    assert tuned.strength == pytest.approx(0.25)
     assert np.all((scales(tuned) >= 0.9 * (1 - 1e-12)) & (scales(tuned) <= 1.1 * (1 + 1e-12)))
     with pytest.raises(ValueError, match="no hyper-parameter 'period' to fix; there are length_scale"):
         replace(tuning, fixed=["period"]).run(RBF(np.ones(3)), 0.1)
@@ -73,4 +75,5 @@ def test_fixed_and_bounded(tuning):
 
 
 def test_alpha_starts_within_its_range(tuning):
-    assert ALPHAS[0] <= tuning.run(RBF(np.ones(3)), 0.0).alpha <= ALPHAS[1]
+    low, high = SEARCHED_STRENGTHS["alpha"]
+    assert low <= tuning.run(RBF(np.ones(3)), 0.0).strength <= high

@@ -92,7 +92,7 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
         targets = np.where(codes[:, None] == columns, 1.0, -1.0)
         best = self._searched(X, targets, weights, SquaredHinge())
-        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.alpha
+        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
         self._scales = np.asarray(self.kernel_.get_params()["right__kernel__length_scale"])
         problem, result = self._solved(self.kernel_, self.alpha_, X, targets, weights)
         self.certificate_ = result.certificate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.criteria import Part, softened
 from representer.estimators.inputs import (
     check_inputs,
     check_labels,
@@ -22,10 +24,12 @@ from representer.estimators.inputs import (
     reset_fitted,
     to_kernel,
 )
+from representer.estimators.tunable import Tunable
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.base import require_definite
 from representer.losses.base import Loss
+from representer.losses.logistic import Logistic
 from representer.losses.squared import Squared
 from representer.problems.intercepts import best_intercept
 from representer.problems.loss import LossProblem
@@ -37,11 +41,15 @@ from representer.solvers import regularized
 MACHINE_ADVICE = "use a stronger regulariser, a kernel with a shorter length scale, or a larger tol or max_iter"
 
 
-class Machine(KernelEstimator):
+class Machine(Tunable, KernelEstimator):
     """What all machines share: from inputs and numbers as targets to a function with its certificate.
 
-    Subclasses have the parameters kernel, fit_intercept, tol, max_iter, memory, threads and verbose.
+    Subclasses have the parameters kernel, fit_intercept, tune, bounds, fixed, priors, tol, max_iter, memory, threads
+    and verbose.
     """
+
+    _strength_name = "alpha"
+    _search_factor = 5.0  # Newton steps
 
     def _problem(
         self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None
@@ -53,20 +61,42 @@ class Machine(KernelEstimator):
 
     def _fit(self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None) -> None:
         """Everything after the targets are numbers: sets kernel_, function_, certificate_ and what belongs to them."""
+        reset_fitted(self, "loo_error_")
         problem, budget = self._problem(X, y, loss, regularizer, weights), self._budget()
+        self._plan_of(problem).require()
+        if self.tune is not None:
+            problem = self._tuned(problem, X)
         plan = regularized.cost(problem, budget)
-        plan.require()
         with budget.progress, _parallel.blas_threads_for(problem.n):
             result = regularized.solve(problem, budget, plan)
         gram, single = problem.gram, result.coef.shape[1] == 1
         self.kernel_, self.X_fit_, self.certificate_ = gram.kernel, gram.X, result.certificate
-        self.strength_, self.n_iter_ = result.strength, result.n_iter
+        strength: Any = result.strength
+        self.strength_, self.n_iter_ = strength, result.n_iter
         self.dual_coef_ = result.coef[:, 0] if single else result.coef
         self.intercept_ = float(result.intercept[0]) if single else result.intercept
         self.function_ = Function(
             gram.kernel, gram.X, self.dual_coef_, self.intercept_, prepared=gram.inputs, threads=self.threads
         )
         self._warn_unless_converged(result.certificate, MACHINE_ADVICE)
+
+    def _tuned(self, problem: LossProblem, X: Any) -> LossProblem:
+        """The problem with kernel and strength of least leave-one-out loss."""
+        inverse = self._strength_name == "C"
+        if problem.regularizer.fixed_strength is None:
+            raise ValueError(f"tune={self.tune!r} is for the squared norm, not for {problem.regularizer!r}.")
+        y, weights = problem.y[:, 0], problem.weights[:, 0]
+        parts = [Part(signs, loss, weights) for signs, loss in _functions(problem.loss, y)]
+        strength = 1.0 / problem.strength if inverse else problem.strength
+        kernel, strength = self._search_machine(problem.gram, parts, weights, strength, problem.intercept)
+        return replace(
+            problem, gram=self._gram(kernel, X), regularizer=SquaredNorm(1.0 / strength if inverse else strength)
+        )
+
+    def _plan_of(self, problem: LossProblem) -> Plan:
+        """The plan of a fit, with the search before it."""
+        budget = self._budget()
+        return self._with_search(regularized.cost(problem, budget), problem.gram, budget.memory)
 
     def _inputs(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None]:
         if y is None:
@@ -109,6 +139,15 @@ class Machine(KernelEstimator):
         return 2.0 * label - 1.0
 
 
+def _functions(loss: Loss, y: np.ndarray) -> list[tuple[np.ndarray, Loss]]:
+    """Targets and smooth losses of one output: of each quantile, or of each class against all others."""
+    if not (loss.complete and loss.convex):
+        raise ValueError(f"The loss {loss!r} has no curvature and conjugate, which tune='loo' needs; use tune=None.")
+    if loss.targets == "classes":
+        return [(np.where(y == c, 1.0, -1.0), Logistic()) for c in np.unique(y)]
+    return [(y, softened(part, y)) for part in loss.parts()]
+
+
 def _classifies(model: KernelMachine) -> bool:
     if model._loss.targets in ("signs", "classes"):
         return True
@@ -133,6 +172,15 @@ class KernelMachine(Machine):
         From `representer.regularizers`; ``SquaredNorm(1.0)`` when not given.
     fit_intercept : bool
         Whether there is a free constant b.
+    tune : {None, "loo"}
+        "loo" tunes the strength of a `SquaredNorm` and all positive hyper-parameters of the kernel to the least
+        leave-one-out loss, by gradients.
+    bounds : dict, optional
+        Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0)}``.
+    fixed : list of names
+        Hyper-parameters that are not tuned.
+    priors : dict, optional
+        Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
         Duality gap, relative to the objective, at which a solution counts as found.
     max_iter : int
@@ -181,6 +229,10 @@ class KernelMachine(Machine):
         regularizer: Regularizer | None = None,
         *,
         fit_intercept: bool = True,
+        tune: str | None = None,
+        bounds: dict | None = None,
+        fixed: Any = (),
+        priors: dict | None = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         memory: int | None = None,
@@ -191,11 +243,17 @@ class KernelMachine(Machine):
         self.loss = loss
         self.regularizer = regularizer
         self.fit_intercept = fit_intercept
+        self.tune = tune
+        self.bounds = bounds
+        self.fixed = fixed
+        self.priors = priors
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
         self.threads = threads
         self.verbose = verbose
+
+    _strength_name = "strength"
 
     @property
     def _loss(self) -> Loss:
@@ -279,8 +337,7 @@ class KernelMachine(Machine):
         model._check_parts()
         zeros = np.zeros(checks.number_of(X))
         X, targets, _ = (X, zeros, None) if y is None else model._checked(X, y)
-        problem = model._problem(X, targets, self._loss, self._regularizer, None)
-        return regularized.cost(problem, self._budget())
+        return self._plan_of(model._problem(X, targets, self._loss, self._regularizer, None))
 
 
 def _explained(loss: Loss, y: np.ndarray, w: np.ndarray, f: np.ndarray) -> float:

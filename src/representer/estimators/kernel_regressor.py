@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
+from representer.estimators.criteria import RidgeErrors, robust
 from representer.estimators.hyperparameters import deviation
 from representer.estimators.inputs import check_inputs, check_targets, check_weights, evenly_spaced
 from representer.estimators.model_search import MOST_ROWS, ModelSearch, Trial
-from representer.estimators.tuning import Tuning, robust
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -64,8 +64,8 @@ class SearchedModel(KernelEstimator):
                 f"There are n_samples = {len(rows)} rows; choosing a kernel by leave-one-out needs at least {FEWEST}."
             )
         some = None if weights is None else weights[rows]
-        tuning = Tuning(X[rows], targets[rows], some, True, loss, threads=self.threads)
-        search = ModelSearch(tuning, deadline, checks.integer(self.random_state, "random_state", 0), self._tell)
+        errors = RidgeErrors(X[rows], targets[rows], some, True, loss, threads=self.threads)
+        search = ModelSearch(errors, deadline, checks.integer(self.random_state, "random_state", 0), self._tell)
         with _parallel.one_blas_thread():
             best = search.run()
         self._tell("")
@@ -214,7 +214,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         targets = (Y - centre) / units
         targets, loss = robust(targets) if self.criterion == "huber" else (targets, None)
         best = self._searched(X, targets, weights, loss)
-        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.alpha
+        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
         self._scales = np.asarray(self.kernel_.get_params()["right__kernel__length_scale"])
         problem, result = self._solved(self.kernel_, self.alpha_, X, targets, weights)
         self.certificate_ = result.certificate

@@ -12,28 +12,23 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
-from representer.estimators.hyperparameter_search import IMPOSSIBLE
+from representer.estimators.criteria import RidgeErrors, robust
 from representer.estimators.inputs import (
     check_inputs,
     check_targets,
     check_weights,
-    evenly_spaced,
     reset_fitted,
-    take,
     to_kernel,
 )
-from representer.estimators.progress import CallbackSupportMixin, Progress, Step, observed, task
-from representer.estimators.tuning import Tuning, robust
+from representer.estimators.progress import CallbackSupportMixin, observed, task
+from representer.estimators.tunable import Tunable, with_weight
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
 from representer.solvers import choose
-from representer.solvers.leave_one_out import loo_bytes
 
-RIDGE_TUNING_ROWS = 2000
-"""Inputs on which kernels are tuned."""
 MOST_ALPHAS = 10_000
 """Of a path."""
 RIDGE_ADVICE = (
@@ -42,9 +37,10 @@ RIDGE_ADVICE = (
 )
 
 
-class Ridge(CallbackSupportMixin, KernelEstimator):
+class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     """What regression and classification share: kernel, solver, alpha by leave-one-out, certificate."""
 
+    _criteria = ("loo", "likelihood", "huber")
     _given_targets = True  # whether several targets are the user's, for which scikit-learn would take one alpha each
 
     def __init__(
@@ -172,10 +168,7 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
         for name in ("fit_intercept", "alpha_per_target", "warm_start"):
             checks.boolean(getattr(self, name), name)
         choose.check_name(choose.RIDGE, self.solver)
-        if self.tune not in (None, "loo", "huber"):
-            raise ValueError(f"tune is {self.tune!r}; use None, 'loo' or 'huber'.")
-        if self.tune is None and (self.bounds or self.fixed or self.priors):
-            raise ValueError("bounds, fixed and priors are those of a search; use tune='loo', or leave them out.")
+        self._check_tune()
         if path and self.solver != "auto":
             raise ValueError(
                 f"solver is {self.solver!r}, but a path of alphas needs a decomposition of the whole matrix; "
@@ -195,13 +188,8 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
     def _plan_of(self, problem: RidgeProblem, alphas: np.ndarray, path: bool, budget: Budget) -> Plan:
         if path:
             return choose.path_plan(problem, budget, alphas)
-        plan, rows = choose.ridge(problem, budget, self.solver)[1], min(problem.n, RIDGE_TUNING_ROWS)
-        if self.tune is None:
-            return plan
-        steps, bytes_ = 30, loo_bytes(rows, problem.targets.shape[1], self.threads) + problem.gram.nbytes
-        evaluations, seconds = plan.kernel_evaluations + steps * rows**2, plan.seconds + steps * 1.5e-10 * rows**3
-        whole = replace(plan, bytes=max(plan.bytes, bytes_), kernel_evaluations=evaluations, seconds=seconds)
-        return whole.within(budget.memory, "use tune=None, fewer rows, or a larger memory=")
+        plan = choose.ridge(problem, budget, self.solver)[1]
+        return self._with_search(plan, problem.gram, budget.memory, problem.targets.shape[1])
 
     def _along_path(self, problem: RidgeProblem, alphas: np.ndarray, budget: Budget) -> tuple[RidgeProblem, Result]:
         """Choose alpha by leave-one-out from one decomposition, and solve with it."""
@@ -223,47 +211,24 @@ class Ridge(CallbackSupportMixin, KernelEstimator):
         return -np.average((predictions - problem.targets) ** 2, axis=1, weights=problem.weights)
 
     def _tuned(self, problem: RidgeProblem, X: Any) -> RidgeProblem:
-        """The problem with kernel and alpha of least leave-one-out error.
-
-        L-BFGS finds them on at most 2,000 rows evenly spaced over all.
-        """
-        kernel, rows = problem.gram.kernel, evenly_spaced(problem.n, RIDGE_TUNING_ROWS)
-        weights = None if problem.weights is None else problem.weights[rows]
-        if weights is not None and np.any(weights == 0):
-            rows, weights = rows[weights > 0], weights[weights > 0]
-        targets = problem.targets[rows]
-        targets, loss = robust(targets) if self.tune == "huber" else (targets, None)
-        tuning = Tuning(
-            take(X, rows, kernel),
+        """The problem with kernel and alpha of least leave-one-out error, from ever larger subsets to all rows."""
+        kernel, (targets, loss) = problem.gram.kernel, (problem.targets, None)
+        if self.tune == "huber":
+            targets, loss = robust(problem.targets)
+        errors = RidgeErrors(
+            X,
             targets,
-            weights,
+            problem.weights,
             problem.intercept,
             loss,
-            bounds=self.bounds,
-            fixed=self.fixed,
-            priors=self.priors,
-            max_iter=min(self.max_iter, 100),
+            likelihood=self.tune == "likelihood",
+            precomputed=kernel.precomputed,
             threads=self.threads,
         )
-        with task(self, "search for hyper-parameters", 100) as step:
-            tuned = tuning.run(kernel, max(float(problem.alpha.max()), 1e-8), self._told(step))
-        if tuned.objective >= IMPOSSIBLE:  # nothing to learn from, such as constant targets or a single row
-            self.loo_error_ = 0.0
+        tuned = self._search(with_weight(errors, problem.weights), kernel, max(float(problem.alpha.max()), 1e-8))
+        if tuned is None:
             return problem
-        tuned.warn(self.bounds)
-        self.loo_error_ = tuned.error
-        gram = self._gram(tuned.kernel, X)
-        return replace(problem, gram=gram, alpha=np.full_like(problem.alpha, tuned.alpha))
-
-    def _told(self, step: Step) -> Step:
-        """A step of the search that is shown, too."""
-        progress = Progress(self.verbose, self.tol, step)
-
-        def shown() -> bool:
-            progress.count("search for hyper-parameters", progress.steps + 1, max(100, progress.steps + 1))
-            return step()
-
-        return shown if self.verbose else step
+        return replace(problem, gram=self._gram(tuned.kernel, X), alpha=np.full_like(problem.alpha, tuned.strength))
 
     def _keep(self, problem: RidgeProblem, result: Result) -> None:
         single, gram = self._single_output, problem.gram
@@ -312,9 +277,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
         Whether there is a free constant b.
     alpha_per_target : bool
         Whether leave-one-out chooses from a path for each target by itself.
-    tune : {None, "loo", "huber"}
+    tune : {None, "loo", "likelihood", "huber"}
         "loo" also tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out error, by
-        gradients; "huber" does not square large errors, so that a few corrupt rows do not decide.
+        gradients; "likelihood" to the greatest probability of each target given all others; "huber" does not square
+        large errors, so that a few corrupt rows do not decide.
     bounds : dict, optional
         Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "alpha": (1e-6, 1.0)}``.
     fixed : list of names

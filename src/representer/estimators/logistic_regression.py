@@ -17,7 +17,6 @@ from representer.losses.logistic import Logistic
 from representer.losses.multinomial import Multinomial
 from representer.regularizers import SquaredNorm
 from representer.result import Plan
-from representer.solvers import regularized
 
 
 class KernelLogisticRegression(ClassifierMixin, Machine):
@@ -38,6 +37,15 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         Factors of the weights of samples by class; "balanced" makes them inversely proportional to their frequencies.
     fit_intercept : bool
         Whether there is a free constant b.
+    tune : {None, "loo"}
+        "loo" tunes C and all positive hyper-parameters of the kernel to the least leave-one-out loss, by
+        gradients. Of several classes each is told from all others there.
+    bounds : dict, optional
+        Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "C": (0.1, 10.0)}``.
+    fixed : list of names
+        Hyper-parameters that are not tuned.
+    priors : dict, optional
+        Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
         Duality gap, relative to the objective, at which a solution counts as found.
     max_iter : int
@@ -56,6 +64,10 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
     dual_coef_ : array of shape (n,) or (n, n_classes)
     intercept_ : float or array of shape (n_classes,)
     kernel_ : Kernel
+    C_ : float
+        The C used.
+    loo_error_ : float
+        With ``tune``: the mean leave-one-out loss.
     certificate_ : Certificate
 
     Examples
@@ -75,6 +87,10 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         C: float = 1.0,
         class_weight: Any = None,
         fit_intercept: bool = True,
+        tune: str | None = None,
+        bounds: dict | None = None,
+        fixed: Any = (),
+        priors: dict | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         memory: int | None = None,
@@ -85,11 +101,17 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         self.C = C
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
+        self.tune = tune
+        self.bounds = bounds
+        self.fixed = fixed
+        self.priors = priors
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
         self.threads = threads
         self.verbose = verbose
+
+    _strength_name = "C"
 
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLogisticRegression:
@@ -106,6 +128,7 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         binary = len(self.classes_) == 2
         targets = 2.0 * label - 1.0 if binary else label
         self._fit(X, targets, Logistic() if binary else Multinomial(), SquaredNorm(1.0 / self.C), weights)
+        self.C_ = 1.0 / self.strength_
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -133,4 +156,4 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         classes = 2 if y is None else len(np.unique(y))
         targets = np.arange(checks.number_of(X), dtype=float) % classes
         loss = Logistic() if classes == 2 else Multinomial()
-        return regularized.cost(self._problem(X, targets, loss, SquaredNorm(1.0 / self.C), None), self._budget())
+        return self._plan_of(self._problem(X, targets, loss, SquaredNorm(1.0 / self.C), None))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from representer.estimators.criteria import RidgeErrors
 from representer.estimators.tuning import Tuned, Tuning
 from representer.functions import Function
 from representer.kernels.base import Kernel
@@ -95,7 +95,7 @@ class ModelSearch:
 
     Parameters
     ----------
-    tuning : Tuning
+    errors : RidgeErrors
         On all rows.
     deadline : float
         The time of `perf_counter` after which no step begins.
@@ -104,11 +104,11 @@ class ModelSearch:
         Called before each trial.
     """
 
-    def __init__(self, tuning: Tuning, deadline: float, seed: int, tell: Callable[[str], None]):
-        self.tuning, self.deadline, self.tell = tuning, deadline, tell
-        self.n = len(tuning.targets)
+    def __init__(self, errors: RidgeErrors, deadline: float, seed: int, tell: Callable[[str], None]):
+        self.errors, self.deadline, self.tell = errors, deadline, tell
+        self.n = errors.n
         self.order = np.random.default_rng(seed).permutation(self.n)
-        self.scales = column_scales(tuning.X) * np.sqrt(tuning.X.shape[1])
+        self.scales = column_scales(errors.X) * np.sqrt(errors.X.shape[1])
         self.trials: list[Trial] = []
         self.stopped = False
 
@@ -121,7 +121,7 @@ class ModelSearch:
         while rows < min(self.n, MOST_ROWS) and not self._late(8.0 * best.seconds):
             rows = min(2 * rows, self.n, MOST_ROWS)
             tuned = best.tuned
-            found = self._try(best.family, rows, best.shrink, tuned.kernel, tuned.alpha, max_iter=6)
+            found = self._try(best.family, rows, best.shrink, tuned.kernel, tuned.strength, max_iter=6)
             if found is None:
                 break
             best = found
@@ -142,7 +142,7 @@ class ModelSearch:
         for trial in finalists:
             start = self._with_slopes(trial) if len(self.scales) > MANY_SCALES else trial.tuned.kernel
             for shrink in SHRINK:
-                found = self._try(trial.family, rows, shrink, start, trial.tuned.alpha)
+                found = self._try(trial.family, rows, shrink, start, trial.tuned.strength)
                 if found is None:
                     return steadiest(candidates)
                 candidates.append(found)
@@ -152,10 +152,9 @@ class ModelSearch:
         """Whether a step that takes so long would end after the deadline."""
         return self.stopped or perf_counter() + seconds > self.deadline
 
-    def _on(self, rows: int, shrink: float, **options: Any) -> Tuning:
-        some = self.order[:rows]
-        fixed = [*self.tuning.fixed, "right__kernel__length_scale"]
-        return replace(self.tuning.on(some, self.tuning.X[some]), shrink=shrink, fixed=fixed, tol=1e-4, **options)
+    def _on(self, rows: np.ndarray, shrink: float, max_iter: int) -> Tuning:
+        fixed = ["right__kernel__length_scale"]
+        return Tuning(self.errors.on(rows), shrink=shrink, fixed=fixed, tol=1e-4, max_iter=max_iter)
 
     def _try(
         self, family: str, rows: int, shrink: float, kernel: Kernel, alpha: float, max_iter: int = 25
@@ -166,7 +165,7 @@ class ModelSearch:
         form = "one length scale" if shrink == np.inf else f"a length scale per column, shrink {shrink:g}"
         self.tell(f"{family}, {form}, {rows:,} rows")
         begin = perf_counter()
-        tuned = self._on(rows, shrink, max_iter=max_iter).run(kernel, alpha, self._late)
+        tuned = self._on(self.order[:rows], shrink, max_iter).run(kernel, alpha, self._late)
         trial = Trial(family, form, rows, tuned, shrink, np.empty(0))
         trial = replace(trial, unseen=self._unseen(trial), seconds=perf_counter() - begin)
         self.trials.append(trial)
@@ -183,9 +182,8 @@ class ModelSearch:
         for fold in np.array_split(np.arange(trial.rows), 3):
             rest = np.setdiff1d(np.arange(trial.rows), fold)
             some = self.order[rest]
-            tuning = self._on(trial.rows, trial.shrink, max_iter=20)
             start = trial.tuned if trial.shrink == np.inf else replace(trial.tuned, kernel=self._untied(trial))
-            tuned = tuning.on(rest, self.tuning.X[some]).run(start.kernel, start.alpha, self._late)
+            tuned = self._on(some, trial.shrink, 20).run(start.kernel, start.strength, self._late)
             losses.append(self._losses(tuned, some, self.order[fold]))
         return np.concatenate(losses)
 
@@ -197,22 +195,22 @@ class ModelSearch:
         return kernel.set_params(left__length_scale=common * self.scales)
 
     def _losses(self, tuned: Tuned, rows: np.ndarray, unseen: np.ndarray) -> np.ndarray:
-        tuning = self.tuning
-        truth, found = tuning.targets[unseen], self.function(tuned, rows)(tuning.X[unseen])
-        losses = (truth - found) ** 2 if tuning.loss is None else tuning.loss.value(truth, found)
+        errors = self.errors
+        truth, found = errors.targets[unseen], self.function(tuned, rows)(errors.X[unseen])
+        losses = (truth - found) ** 2 if errors.loss is None else errors.loss.value(truth, found)
         return losses.mean(axis=1)
 
     def function(self, tuned: Tuned, rows: np.ndarray) -> Function:
         """The fit of some rows."""
-        some = self.tuning.on(rows, self.tuning.X[rows])
-        problem: RidgeProblem = some.problem(tuned.kernel, tuned.alpha)
-        result = cholesky.solve(problem, Budget(2**34, 1e-6, threads=self.tuning.threads), "")
-        return Function(tuned.kernel, some.X, result.coef, result.intercept, threads=self.tuning.threads)
+        some = self.errors.on(rows)
+        problem: RidgeProblem = some.problem(tuned.kernel, tuned.strength)
+        result = cholesky.solve(problem, Budget(2**34, 1e-6, threads=self.errors.threads), "")
+        return Function(tuned.kernel, some.X, result.coef, result.intercept, threads=self.errors.threads)
 
     def _with_slopes(self, trial: Trial) -> Kernel:
         """Length scales that fall with the root mean squared slope of the function along their column."""
         rows = self.order[: trial.rows]
-        slopes = self.function(trial.tuned, rows).gradient(self.tuning.X[rows[:200]])
+        slopes = self.function(trial.tuned, rows).gradient(self.errors.X[rows[:200]])
         squares = np.mean(slopes.reshape(-1, len(self.scales)) ** 2, axis=0) * self.scales**2
         factors = (squares + 1e-3 * squares.mean()) ** -0.25
         factors = np.clip(factors / np.exp(np.log(factors).mean()), 0.2, 5.0)

@@ -14,7 +14,6 @@ from representer.kernels import checks
 from representer.losses.poisson import Poisson
 from representer.regularizers import SquaredNorm
 from representer.result import Plan
-from representer.solvers import regularized
 
 
 class KernelPoissonRegression(RegressorMixin, Machine):
@@ -32,6 +31,15 @@ class KernelPoissonRegression(RegressorMixin, Machine):
         is not given is the typical distance of an input from the mean.
     fit_intercept : bool
         Whether there is a free constant b.
+    tune : {None, "loo"}
+        "loo" tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out loss, by
+        gradients.
+    bounds : dict, optional
+        Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "alpha": (0.1, 10.0)}``.
+    fixed : list of names
+        Hyper-parameters that are not tuned.
+    priors : dict, optional
+        Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
         Duality gap, relative to the objective, at which a solution counts as found.
     max_iter : int
@@ -49,6 +57,10 @@ class KernelPoissonRegression(RegressorMixin, Machine):
     dual_coef_ : array of shape (n,)
     intercept_ : float
     kernel_ : Kernel
+    alpha_ : float
+        The alpha used.
+    loo_error_ : float
+        With ``tune``: the mean leave-one-out loss.
     certificate_ : Certificate
 
     Examples
@@ -68,6 +80,10 @@ class KernelPoissonRegression(RegressorMixin, Machine):
         *,
         kernel: Any = "rbf",
         fit_intercept: bool = True,
+        tune: str | None = None,
+        bounds: dict | None = None,
+        fixed: Any = (),
+        priors: dict | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         memory: int | None = None,
@@ -77,6 +93,10 @@ class KernelPoissonRegression(RegressorMixin, Machine):
         self.alpha = alpha
         self.kernel = kernel
         self.fit_intercept = fit_intercept
+        self.tune = tune
+        self.bounds = bounds
+        self.fixed = fixed
+        self.priors = priors
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
@@ -94,6 +114,7 @@ class KernelPoissonRegression(RegressorMixin, Machine):
         regularizer = SquaredNorm(checks.positive(self.alpha, "alpha"))
         X, weights = self._inputs(X, y, sample_weight)
         self._fit(X, self._counts(X, y, weights), Poisson(), regularizer, weights)
+        self.alpha_ = self.strength_
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -106,5 +127,4 @@ class KernelPoissonRegression(RegressorMixin, Machine):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
-        problem = self._problem(X, np.ones(checks.number_of(X)), Poisson(), SquaredNorm(self.alpha), None)
-        return regularized.cost(problem, self._budget())
+        return self._plan_of(self._problem(X, np.ones(checks.number_of(X)), Poisson(), SquaredNorm(self.alpha), None))

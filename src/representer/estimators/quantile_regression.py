@@ -14,7 +14,6 @@ from representer.kernels import checks
 from representer.losses.pinball import Pinball
 from representer.regularizers import SquaredNorm
 from representer.result import Plan
-from representer.solvers import regularized
 
 
 class KernelQuantileRegression(RegressorMixin, Machine):
@@ -37,6 +36,15 @@ class KernelQuantileRegression(RegressorMixin, Machine):
         only bring them nearer to the true quantiles [1]_. ``function_`` holds them as they were fitted.
     fit_intercept : bool
         Whether there is a free constant b.
+    tune : {None, "loo"}
+        "loo" tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out loss, by
+        gradients.
+    bounds : dict, optional
+        Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "alpha": (0.1, 10.0)}``.
+    fixed : list of names
+        Hyper-parameters that are not tuned.
+    priors : dict, optional
+        Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
         Duality gap, relative to the objective, at which a solution counts as found.
     max_iter : int
@@ -54,6 +62,10 @@ class KernelQuantileRegression(RegressorMixin, Machine):
     dual_coef_ : array of shape (n,) or (n, n_quantiles)
     intercept_ : float or array of shape (n_quantiles,)
     kernel_ : Kernel
+    alpha_ : float
+        The alpha used.
+    loo_error_ : float
+        With ``tune``: the mean leave-one-out loss.
     certificate_ : Certificate
         Of all quantiles together.
 
@@ -81,6 +93,10 @@ class KernelQuantileRegression(RegressorMixin, Machine):
         kernel: Any = "rbf",
         non_crossing: bool = False,
         fit_intercept: bool = True,
+        tune: str | None = None,
+        bounds: dict | None = None,
+        fixed: Any = (),
+        priors: dict | None = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         memory: int | None = None,
@@ -92,6 +108,10 @@ class KernelQuantileRegression(RegressorMixin, Machine):
         self.kernel = kernel
         self.non_crossing = non_crossing
         self.fit_intercept = fit_intercept
+        self.tune = tune
+        self.bounds = bounds
+        self.fixed = fixed
+        self.priors = priors
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
@@ -106,6 +126,7 @@ class KernelQuantileRegression(RegressorMixin, Machine):
         checks.boolean(self.non_crossing, "non_crossing")
         X, weights = self._inputs(X, y, sample_weight)
         self._fit(X, self._numbers(X, y), loss, regularizer, weights)
+        self.alpha_ = self.strength_
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -128,5 +149,4 @@ class KernelQuantileRegression(RegressorMixin, Machine):
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
         loss, regularizer = Pinball(self.quantile), SquaredNorm(self.alpha)
-        problem = self._problem(X, np.zeros(checks.number_of(X)), loss, regularizer, None)
-        return regularized.cost(problem, self._budget())
+        return self._plan_of(self._problem(X, np.zeros(checks.number_of(X)), loss, regularizer, None))

@@ -54,8 +54,12 @@ class SupportVectorMachine(KernelEstimator):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """How `fit` would solve for these inputs, and the memory and time that it takes."""
-        gram = self._gram(self._definite_kernel(X, None), X)
-        return smo.cost_of_pairs(gram, np.array([len(gram)]), self._budget())
+        gram, budget = self._gram(self._definite_kernel(X, None), X), self._budget()
+        return self._with_search(smo.cost_of_pairs(gram, np.array([len(gram)]), budget), gram, budget.memory)
+
+    def _with_search(self, plan: Plan, gram: Gram, memory: int, targets: int = 1) -> Plan:
+        """The plan of a machine without a search."""
+        return plan
 
     def _most_iterations(self) -> int:
         return 10**15 if self.max_iter == -1 else checks.integer(self.max_iter, "max_iter")

@@ -17,15 +17,25 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from representer import _parallel
-from representer.estimators.base import atomic, warn_user
+from representer.estimators.base import atomic
 from representer.estimators.calibration import Sigmoid, coupled, left_out
-from representer.estimators.inputs import check_inputs, check_labels, check_lengths, check_weights, to_kernel
+from representer.estimators.criteria import Part, softened
+from representer.estimators.inputs import (
+    check_inputs,
+    check_labels,
+    check_lengths,
+    check_weights,
+    reset_fitted,
+    to_kernel,
+)
 from representer.estimators.progress import Progress
-from representer.estimators.support_vectors import QUICK, SupportVectorMachine, check_nu, filled, in_order
+from representer.estimators.support_vectors import QUICK, SupportVectorMachine, in_order
+from representer.estimators.tunable import Tunable
 from representer.gram.operator import Operator
 from representer.gram.submatrix import ClassPairs
 from representer.gram.tiled import Gram
 from representer.kernels import checks
+from representer.losses.hinge import Hinge
 from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result
 from representer.solvers import smo
@@ -39,7 +49,7 @@ class _Dual(NamedTuple):
     positive: np.ndarray
 
 
-class _Classifier(ClassifierMixin):
+class PairwiseClassifier(ClassifierMixin):
     """What C-SVC and nu-SVC share: one machine for each pair of classes, votes, probabilities."""
 
     @atomic
@@ -55,6 +65,7 @@ class _Classifier(ClassifierMixin):
         weights = self._class_weighted(codes, plain, given)
         gram, plan = self._planned(X, np.bincount(codes), given)
         plan.require()
+        gram = self._chosen(gram, codes, weights)
         if len(self.classes_) == 2:
             duals = [_Dual(np.arange(len(codes)), codes == 1)]
             problem = self._problem(gram, codes == 1, weights)
@@ -89,7 +100,13 @@ class _Classifier(ClassifierMixin):
         # rows of several classes are prepared when their pair needs them
         kernel, later = self._definite_kernel(X, weights), several and not pairs_are_small(sizes)
         gram = self._gram(kernel, X, on_demand=later)
-        return gram, smo.cost_of_pairs(gram, sizes if several else np.array([sizes.sum()]), self._budget())
+        budget = self._budget()
+        plan = smo.cost_of_pairs(gram, sizes if several else np.array([sizes.sum()]), budget)
+        return gram, self._with_search(plan, gram, budget.memory)
+
+    def _chosen(self, gram: Gram, codes: np.ndarray, weights: np.ndarray) -> Gram:
+        """K with the kernel that the fit uses."""
+        return gram
 
     def _class_weighted(self, codes: np.ndarray, weights: np.ndarray, given: np.ndarray | None) -> np.ndarray:
         """Weights of the samples times those of their classes, of which none may vanish."""
@@ -234,7 +251,7 @@ class _Classifier(ClassifierMixin):
         return np.where(np.abs(margin - 1.0) <= 2.0 * self.tol, 0, np.where(margin > 1.0, 1, -1))
 
 
-class SVC(_Classifier, SupportVectorMachine):
+class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
     r"""minimise over f in H and b:  1/2 ||f||^2 + sum_i C w_i max(0, 1 - y_i (f(x_i) + b)),  y_i in {-1, 1}.
 
     Its dual is: maximise sum_i a_i - 1/2 sum_ij a_i a_j y_i y_j k(x_i, x_j) over 0 <= a_i <= C w_i with
@@ -253,6 +270,15 @@ class SVC(_Classifier, SupportVectorMachine):
         Factors of C for the classes.
     probability : bool
         Whether to calibrate probabilities, on leave-one-out scores that the fit gives almost for free.
+    tune : {None, "loo"}
+        "loo" tunes C and all positive hyper-parameters of the kernel to the least leave-one-out loss of the machine
+        with rounded corners, by gradients.
+    bounds : dict, optional
+        Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "C": (0.1, 100.0)}``.
+    fixed : list of names
+        Hyper-parameters that are not tuned.
+    priors : dict, optional
+        Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
         Violation of the optimality conditions at which the dual counts as solved, as in LIBSVM.
     max_iter : int
@@ -280,6 +306,10 @@ class SVC(_Classifier, SupportVectorMachine):
     classes_ : array of shape (n_classes,)
     kernel_ : Kernel
         The kernel used, with all length scales.
+    C_ : float
+        The C used.
+    loo_error_ : float
+        With ``tune``: the mean leave-one-out loss.
     certificate_ : Certificate
         Primal and dual value, violation, and what it took.
 
@@ -299,6 +329,10 @@ class SVC(_Classifier, SupportVectorMachine):
         kernel: Any = "rbf",
         class_weight: Any = None,
         probability: bool = False,
+        tune: str | None = None,
+        bounds: dict | None = None,
+        fixed: Any = (),
+        priors: dict | None = None,
         tol: float = 1e-3,
         max_iter: int = -1,
         decision_function_shape: str = "ovr",
@@ -311,6 +345,10 @@ class SVC(_Classifier, SupportVectorMachine):
         self.kernel = kernel
         self.class_weight = class_weight
         self.probability = probability
+        self.tune = tune
+        self.bounds = bounds
+        self.fixed = fixed
+        self.priors = priors
         self.tol = tol
         self.max_iter = max_iter
         self.decision_function_shape = decision_function_shape
@@ -319,8 +357,25 @@ class SVC(_Classifier, SupportVectorMachine):
         self.threads = threads
         self.verbose = verbose
 
+    _strength_name = "C"
+    _search_factor = 5.0  # Newton steps
+
+    def _chosen(self, gram: Gram, codes: np.ndarray, weights: np.ndarray) -> Gram:
+        """K with the kernel, and C, of least leave-one-out loss of all pairs of classes."""
+        self.C_ = float(checks.positive(self.C, "C"))
+        reset_fitted(self, "loo_error_")
+        if self.tune is None:
+            return gram
+        parts, every = [], np.arange(len(codes))
+        for a, b in combinations(range(len(self.classes_)), 2):
+            rows = every if len(self.classes_) == 2 else np.flatnonzero((codes == a) | (codes == b))
+            signs = np.where(codes[rows] == a, 1.0, -1.0)
+            parts.append(Part(signs, softened(Hinge(), signs), weights[rows], rows))
+        kernel, self.C_ = self._search_machine(gram, parts, weights, self.C_)
+        return self._gram(kernel, gram.X, on_demand=gram.row_inputs.on_demand)
+
     def _problem(self, K: Operator, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
-        signs, most = np.where(positive, 1.0, -1.0), checks.positive(self.C, "C") * weights
+        signs, most = np.where(positive, 1.0, -1.0), self.C_ * weights
         return BoxProblem(K, signs, np.where(positive, 0.0, -most), np.where(positive, most, 0.0))
 
     def _start(self, problem: BoxProblem) -> np.ndarray | None:
@@ -328,72 +383,3 @@ class SVC(_Classifier, SupportVectorMachine):
 
     def _scaled(self, result: Result) -> tuple[np.ndarray, float]:
         return result.coef, result.intercept[0]
-
-
-class NuSVC(_Classifier, SupportVectorMachine):
-    r"""minimise over f in H, b and r >= 0:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - y_i (f(x_i) + b)).
-
-    nu bounds the weight of the samples inside the margin from above and that of the support vectors from below. The
-    fitted f and b are divided by r, so that the margin is at 1 as for `SVC`, whose other parameters and attributes it
-    has, but for `class_weight`: the margin makes both classes weigh the same. As r is a result, too, the certificate
-    has no bound on the error of f.
-
-    Parameters
-    ----------
-    nu : float
-        In (0, 1].
-    """
-
-    _bounded = False
-
-    def __init__(
-        self,
-        nu: float = 0.5,
-        *,
-        kernel: Any = "rbf",
-        probability: bool = False,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        memory: int | None = None,
-        threads: int | None = None,
-        verbose: int = 0,
-    ):
-        self.nu = nu
-        self.kernel = kernel
-        self.probability = probability
-        self.tol = tol
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.memory = memory
-        self.threads = threads
-        self.verbose = verbose
-
-    def _problem(self, K: Operator, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
-        check_nu(self.nu)
-        if self.nu * weights.sum() > 2.0 * min(weights[positive].sum(), weights[~positive].sum()):
-            largest = 2.0 * min(weights[positive].sum(), weights[~positive].sum()) / weights.sum()
-            raise ValueError(
-                f"nu = {self.nu} is infeasible: classes this unequal allow at most {largest:.3g}; use a smaller nu."
-            )
-        second = positive != positive[0]
-        share = 0.5 * self.nu * weights.sum() * (1.0 if positive[0] else -1.0)
-        lower, upper = np.where(positive, 0.0, -weights), np.where(positive, weights, 0.0)
-        return BoxProblem(K, np.zeros(len(weights)), lower, upper, 0.0, second.astype(int), np.array([share, -share]))
-
-    def _start(self, problem: BoxProblem) -> np.ndarray:
-        share = np.abs(problem.sums).max()
-        return filled(problem.upper, share) - filled(-problem.lower, share)
-
-    def _scaled(self, result: Result) -> tuple[np.ndarray, float]:
-        first, second = result.intercept
-        margin, violation = 0.5 * abs(second - first), result.certificate.residual
-        if result.certificate.converged and margin <= max(violation, 1e-12 * np.abs(result.coef).sum()):
-            warn_user(
-                f"nu = {self.nu} leaves no margin between two classes, of which some samples coincide or nearly do, so "
-                "that values of the fit are rounding errors; use a larger nu, or SVC."
-            )
-        margin = max(margin, 1e-12)
-        return result.coef / margin, 0.5 * (first + second) / margin

@@ -10,15 +10,18 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from representer.estimators.base import atomic
-from representer.estimators.inputs import check_inputs, check_targets, check_weights, to_kernel
+from representer.estimators.criteria import Part, softened
+from representer.estimators.inputs import check_inputs, check_targets, check_weights, reset_fitted, to_kernel
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
+from representer.estimators.tunable import Tunable
 from representer.gram.tiled import Gram
 from representer.kernels import checks
+from representer.losses.epsilon_insensitive import EpsilonInsensitive
 from representer.problems.box import BoxProblem
 from representer.solvers import smo
 
 
-class SVR(RegressorMixin, SupportVectorMachine):
+class SVR(RegressorMixin, Tunable, SupportVectorMachine):
     r"""minimise over f in H and b:  1/2 ||f||^2 + sum_i C w_i max(0, |y_i - f(x_i) - b| - epsilon).
 
     Parameters
@@ -26,12 +29,12 @@ class SVR(RegressorMixin, SupportVectorMachine):
     C : float
     epsilon : float
         Errors up to this size cost nothing.
-    kernel, tol, max_iter, memory, threads, verbose
+    kernel, tune, bounds, fixed, priors, tol, max_iter, memory, threads, verbose
         As for `SVC`.
 
     Attributes
     ----------
-    function_, support_, support_vectors_, kernel_, certificate_
+    function_, support_, support_vectors_, kernel_, C_, loo_error_, certificate_
         As for `SVC`.
     dual_coef_ : array of shape (1, n_support)
     intercept_ : array of shape (1,)
@@ -51,6 +54,10 @@ class SVR(RegressorMixin, SupportVectorMachine):
         *,
         epsilon: float = 0.1,
         kernel: Any = "rbf",
+        tune: str | None = None,
+        bounds: dict | None = None,
+        fixed: Any = (),
+        priors: dict | None = None,
         tol: float = 1e-3,
         max_iter: int = -1,
         memory: int | None = None,
@@ -60,6 +67,10 @@ class SVR(RegressorMixin, SupportVectorMachine):
         self.C = C
         self.epsilon = epsilon
         self.kernel = kernel
+        self.tune = tune
+        self.bounds = bounds
+        self.fixed = fixed
+        self.priors = priors
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
@@ -70,12 +81,26 @@ class SVR(RegressorMixin, SupportVectorMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
         gram, y, weights = _regression(self, X, y, sample_weight)
-        checks.positive(self.C, "C")
         if not isinstance(self.epsilon, Real) or not 0.0 <= float(self.epsilon) < np.inf:
             raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
-        most = self.C * weights
+        gram = self._chosen(gram, y, weights)
+        most = self.C_ * weights
         result = self._fit_one(BoxProblem(gram, y, -most, most, float(self.epsilon)))
         return self._keep_one(gram, result.coef, result.intercept[0], result)
+
+    _strength_name = "C"
+    _search_factor = 5.0  # Newton steps
+
+    def _chosen(self, gram: Gram, y: np.ndarray, weights: np.ndarray) -> Gram:
+        """K with the kernel, and C, of least leave-one-out loss."""
+        self.C_, budget = float(checks.positive(self.C, "C")), self._budget()
+        self._with_search(smo.cost_of_pairs(gram, np.array([len(y)]), budget), gram, budget.memory).require()
+        reset_fitted(self, "loo_error_")
+        if self.tune is None:
+            return gram
+        loss = softened(EpsilonInsensitive(float(self.epsilon)), y)
+        kernel, self.C_ = self._search_machine(gram, [Part(y, loss, weights)], weights, self.C_)
+        return self._gram(kernel, gram.X)
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x) + b for each x in X."""

@@ -1,4 +1,4 @@
-"""The kernel and alpha of least leave-one-out error of ridge regression, by L-BFGS on their logarithms."""
+"""The kernel and strength of the regulariser of least leave-one-out loss, by L-BFGS on their logarithms."""
 
 from __future__ import annotations
 
@@ -9,66 +9,45 @@ from typing import Any
 import numpy as np
 
 from representer.estimators.base import warn_user
+from representer.estimators.criteria import Average
 from representer.estimators.hyperparameter_search import IMPOSSIBLE, Search, check_priors, lbfgs, log_bounds, log_prior
 from representer.estimators.hyperparameters import LogParameters
 from representer.estimators.progress import Step
-from representer.gram.tiled import Gram
 from representer.kernels.base import Kernel
-from representer.losses.base import Loss
-from representer.losses.huber import Huber
-from representer.problems.ridge import RidgeProblem
-from representer.solvers.leave_one_out import loo_error
 
-OUTLYING = 4.0
-"""Robust deviations at which targets end where extremes are not to decide."""
-ALPHAS = 1e-10, 1e6
-"""Where alpha is searched unless bounds are given."""
-
-
-def robust(targets: np.ndarray) -> tuple[np.ndarray, Huber]:
-    """Targets without extremes, and a loss that counts errors beyond a deviation by their size, not by their square.
-
-    The deviation is that of a normal law with their median absolute deviation; targets end at four of them. A corrupt
-    one would spoil its neighbours' predictions, too, whatever they are compared by.
-    """
-    middle = np.median(targets, axis=0)
-    size = 1.4826 * np.median(np.abs(targets - middle), axis=0)
-    size = np.where(size > 0.0, size, targets.std(axis=0))
-    return np.clip(targets, middle - OUTLYING * size, middle + OUTLYING * size), Huber(float(size.mean()) or 1.0)
+SEARCHED_STRENGTHS = {"alpha": (1e-10, 1e6), "strength": (1e-10, 1e6), "C": (1e-6, 1e10)}
+"""Where alpha and C are searched unless bounds are given."""
+FIRST_SUBSET, LAST_SUBSET = 500, 2000
+"""Rows of the first search, and those up to which each next one has twice as many."""
+BLOCK_ROWS, MOST_BLOCKS = 1000, 20
+"""Rows of the parts into which larger sets are cut at last, and how many of them count."""
+FEW_STEPS = 8
+"""Of a search that starts where another one ended."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """minimise over theta:  log of the mean leave-one-out loss + shrink / n sum_j (r_j - their mean)^2 - log prior / n.
+    """minimise over theta:  criterion(theta) + shrink / n sum_j (r_j - their mean)^2 - log prior / n.
 
-    theta are the logarithms of the kernel's hyper-parameters and of alpha, and r_j = log l_j - log s_j those of the
-    length scales of columns relative to where they start: shrinking keeps the ratios of the s_j.
+    theta are the logarithms of the kernel's hyper-parameters and of the strength of the regulariser, and
+    r_j = log l_j - log s_j those of the length scales of columns relative to where they start: shrinking keeps the
+    ratios of the s_j.
 
     Parameters
     ----------
-    X : inputs of the kernel
-    targets : array of shape (n, n_targets)
-    weights : array of shape (n,) or None
-        None of them zero.
-    intercept : bool
-    loss : Loss, optional
-        The squared error when not given.
+    criterion : Criterion
+        Such as the logarithm of the mean leave-one-out loss.
     shrink : float
         Infinite for length scales of columns that keep their ratios.
     bounds : dict, optional
-        Pairs (low, high) by name of the hyper-parameter; "alpha" is one of them.
+        Pairs (low, high) by name of the hyper-parameter; "alpha" or "C" is one of them.
     fixed : names of hyper-parameters that stay as they are
     priors : dict, optional
         Distributions with a ``logpdf`` by name.
     max_iter : int
-    threads : int, optional
     """
 
-    X: Any
-    targets: np.ndarray
-    weights: np.ndarray | None = None
-    intercept: bool = False
-    loss: Loss | None = None
+    criterion: Any
     shrink: float = 0.0
     bounds: dict | None = None
     fixed: Sequence[str] = ()
@@ -76,18 +55,10 @@ class Tuning:
     max_iter: int = 100
     tol: float = 1e-9
     """Gain of a step, as a part of the objective, below which the search ends."""
-    threads: int | None = None
 
-    def problem(self, kernel: Kernel, alpha: float) -> RidgeProblem:
-        """The ridge problem of one kernel and alpha."""
-        gram = Gram(kernel, self.X, threads=self.threads)
-        return RidgeProblem(gram, self.targets, np.full(self.targets.shape[1], alpha), self.weights, self.intercept)
-
-    def run(self, kernel: Kernel, alpha: float, step: Step = lambda: False) -> Tuned:
+    def run(self, kernel: Kernel, strength: float, step: Step = lambda: False) -> Tuned:
         """From a kernel all of whose hyper-parameters have values."""
-        parameters = LogParameters(kernel, kernel.prepare(self.X))
-        names = [*parameters.names, "alpha"]
-        start = np.append(parameters.start, np.log(np.clip(alpha, *ALPHAS)))
+        parameters, names, start = self._start(kernel, strength)
         check_priors(names, self.priors, start)
         bounds = self._bounds(names, start, kernel)
         scales = np.array([name.split("[")[0].endswith("length_scale") and "[" in name for name in names])
@@ -107,8 +78,8 @@ class Tuning:
             value, gradient = self._with_prior(theta, names, value, gradient)
             if 0.0 < self.shrink < np.inf and len(shrunk):
                 off = (theta - start)[shrunk] - (theta - start)[shrunk].mean()
-                value += self.shrink / len(self.targets) * float(off @ off)
-                gradient[shrunk] += 2.0 * self.shrink / len(self.targets) * off
+                value += self.shrink / self.criterion.n * float(off @ off)
+                gradient[shrunk] += 2.0 * self.shrink / self.criterion.n * off
             values.append(value)
             return value, Z.T @ gradient[free]
 
@@ -120,13 +91,13 @@ class Tuning:
         theta = start.copy()
         theta[free] += Z @ found.x
         search = Search(names, theta, bounds, [-float(found.fun)], str(found.message), bool(found.success), found.nfev)
-        kernel, alpha = parameters.kernel_at(theta[:-1]), float(np.exp(theta[-1]))
+        kernel, strength = parameters.kernel_at(theta[:-1]), float(np.exp(theta[-1]))
         error = float(np.exp(min(errors[int(np.argmin(values))], 700.0)))
-        return Tuned(kernel, alpha, float(found.fun), values[0], error, search)
+        return Tuned(kernel, strength, float(found.fun), values[0], error, search)
 
     def _bounds(self, names: list[str], start: np.ndarray, kernel: Kernel) -> np.ndarray:
         given = dict(self.bounds or {})
-        bounds = log_bounds(names, start, 1.0, {"alpha": ALPHAS} | given)
+        bounds = log_bounds(names, start, 1.0, {names[-1]: SEARCHED_STRENGTHS[names[-1]]} | given)
         known = {*names, *(name.split("[")[0] for name in names), *kernel.get_params()}
         for name in self.fixed:
             if name not in known:
@@ -137,15 +108,14 @@ class Tuning:
         return bounds
 
     def _value(self, theta: np.ndarray, parameters: LogParameters) -> tuple[float, np.ndarray]:
-        kernel, alpha = parameters.kernel_at(theta[:-1]), float(np.exp(theta[-1]))
         try:
-            value, gradients, by_alpha = loo_error(self.problem(kernel, alpha), self.loss)
+            found = self.criterion(parameters.kernel_at(theta[:-1]), float(np.exp(theta[-1])))
         except np.linalg.LinAlgError:
             return IMPOSSIBLE, np.zeros_like(theta)
-        gradient = np.append(parameters.gradient(theta[:-1], gradients), alpha * by_alpha)
-        if not value > 0 or not np.all(np.isfinite(gradient)):
+        gradient = np.append(parameters.gradient(theta[:-1], found.gradients), found.by_log_strength)
+        if not np.isfinite(found.objective) or not np.all(np.isfinite(gradient)):
             return IMPOSSIBLE, np.zeros_like(theta)
-        return float(np.log(value)), gradient / value
+        return found.objective, gradient
 
     def _with_prior(
         self, theta: np.ndarray, names: list[str], value: float, gradient: np.ndarray
@@ -155,20 +125,66 @@ class Tuning:
         prior, slopes = log_prior(names, self.priors, theta)
         if not np.isfinite(prior):
             return IMPOSSIBLE, np.zeros_like(theta)
-        return value - prior / len(self.targets), gradient - slopes / len(self.targets)
+        return value - prior / self.criterion.n, gradient - slopes / self.criterion.n
 
-    def on(self, rows: np.ndarray, X: Any) -> Tuning:
-        """The same on some rows of the inputs, which are given."""
-        weights = None if self.weights is None else self.weights[rows]
-        return replace(self, X=X, targets=self.targets[rows], weights=weights)
+    def on(self, rows: np.ndarray) -> Tuning:
+        """The same on some of the rows."""
+        return replace(self, criterion=self.criterion.on(rows))
+
+    def in_stages(self, kernel: Kernel, strength: float, step: Step = lambda: False) -> Tuned:
+        """From subsets of 500 rows over ever larger ones to all rows, in blocks where there are many of them.
+
+        The last stage has the last word: where its criterion says that nothing was gained, the start is kept.
+        """
+        n, order = self.criterion.n, np.random.default_rng(0).permutation(self.criterion.n)
+        _, names, start = self._start(kernel, strength)
+        ends = dict(zip(names, np.exp(self._bounds(names, start, kernel)), strict=True))
+        again = replace(self, bounds=ends, max_iter=min(self.max_iter, FEW_STEPS), tol=1e-4)
+        rows, found = FIRST_SUBSET, None
+        while rows < min(n, 2 * LAST_SUBSET):
+            tuning = self if found is None else again
+            found = tuning.on(np.sort(order[:rows])).run(*_from(found, kernel, strength), step)
+            rows *= 2
+        if found is None:
+            return self.run(kernel, strength, step)
+        blocks = [order] if n <= LAST_SUBSET else np.array_split(order, -(-n // BLOCK_ROWS))[:MOST_BLOCKS]
+        last = replace(again, criterion=Average([self.criterion.on(np.sort(block)) for block in blocks]))
+        found = last.run(*_from(found, kernel, strength), step)
+        untuned = replace(last, max_iter=0).run(kernel, strength)
+        kept = found if found.objective <= untuned.objective else untuned
+        return replace(kept, at_start=untuned.objective, strength=again._for_all_rows(kept, order, step))
+
+    def _for_all_rows(self, found: Tuned, order: np.ndarray, step: Step) -> float:
+        """The strength for all rows, from what is best for a thousand and for two thousand of them.
+
+        It often grows with the number of rows, and falls where inputs nearly repeat; the power law through both sizes
+        goes on to all rows, though by no more than a factor of ten.
+        """
+        n, pairs = len(order), [order[i * LAST_SUBSET : (i + 1) * LAST_SUBSET] for i in range(2)]
+        pairs = [pair for pair in pairs if len(pair) == LAST_SUBSET]
+        if n <= LAST_SUBSET or self.criterion.strength in self.fixed or found.objective >= IMPOSSIBLE:
+            return found.strength
+        only = [*self.fixed, *self._start(found.kernel, found.strength)[1][:-1]]
+        larger = Average([self.criterion.on(np.sort(pair)) for pair in pairs])
+        best = replace(self, criterion=larger, fixed=only).run(found.kernel, found.strength, step).strength
+        power = np.clip(np.log(best / found.strength) / np.log(LAST_SUBSET / BLOCK_ROWS), -1.0, 1.0)
+        low, high = self.bounds[self.criterion.strength]  # type: ignore[index]
+        return float(np.clip(best * np.clip((n / LAST_SUBSET) ** power, 0.1, 10.0), low, high))
+
+    def _start(self, kernel: Kernel, strength: float) -> tuple[LogParameters, list[str], np.ndarray]:
+        """Names of all hyper-parameters, and their logarithms."""
+        name = self.criterion.strength
+        parameters = LogParameters(kernel, kernel.prepare(self.criterion.X))
+        start = np.append(parameters.start, np.log(np.clip(strength, *SEARCHED_STRENGTHS[name])))
+        return parameters, [*parameters.names, name], start
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """A kernel and alpha, and the objective that they have."""
+    """A kernel and a strength, and the objective that they have."""
 
     kernel: Kernel
-    alpha: float
+    strength: float
     objective: float
     at_start: float
     """The objective where the search began."""
@@ -188,3 +204,16 @@ class Tuned:
             warn_user(
                 f"The search for hyper-parameters ended at a bound of {', '.join(names)}; widen bounds=, or fix them."
             )
+
+
+def _from(found: Tuned | None, kernel: Kernel, strength: float) -> tuple[Kernel, float]:
+    """Where a search starts: what another one found, if it did."""
+    return (kernel, strength) if found is None or found.objective >= IMPOSSIBLE else (found.kernel, found.strength)
+
+
+def evaluations(n: int) -> tuple[int, int, float]:
+    """Rows of the largest matrix of a search in stages, about how many kernel values it takes, and how long."""
+    rows, steps = min(n, LAST_SUBSET), 25
+    blocks = min(-(-n // BLOCK_ROWS), MOST_BLOCKS) if n > LAST_SUBSET else 0
+    values = steps * rows**2 + FEW_STEPS * blocks * BLOCK_ROWS**2
+    return rows, values, 1.5e-10 * (steps * rows**3 + FEW_STEPS * blocks * BLOCK_ROWS**3)

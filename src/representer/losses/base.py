@@ -10,6 +10,8 @@ from representer.kernels.parameters import Parameters
 
 SHIFTS = 3
 """Of a dual point to sum zero: the first does it, and the others take away what its rounding left."""
+DIFFERENCE = 1e-5
+"""Of differences; losses with another third derivative than zero have values f without a unit."""
 SUM_ROUNDING = 1e-15
 """Share of sum_i w_i |v_i| up to which a sum is zero."""
 
@@ -58,6 +60,10 @@ class Loss(Parameters):
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """d^2 l / df^2; a matrix for each input, in a third dimension, where outputs depend on each other."""
         raise NotImplementedError
+
+    def third(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """d^3 l / df^3, by differences of the curvature unless a loss knows it."""
+        return (self.curvature(y, f + DIFFERENCE) - self.curvature(y, f - DIFFERENCE)) / (2.0 * DIFFERENCE)
 
     def conjugate(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
         """l*(y, v) = max over f of v f - l(y, f), for v in the domain."""

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from representer import _parallel
+from representer.gram.tiled import Gram
 from representer.kernels.base import Gradients
 from representer.losses.base import Loss
 from representer.problems.ridge import RidgeProblem
@@ -47,6 +48,27 @@ def loo_error(problem: RidgeProblem, loss: Loss | None = None) -> tuple[float, G
         return _loo_error(problem, loss)
 
 
+def predictive_likelihood(problem: RidgeProblem) -> tuple[float, Gradients, float]:
+    """Weighted mean log probability of y_i given all others, its gradient, and its derivative by alpha.
+
+    Given the others y_i is normal about y_i - a_i / M_ii with the variance s^2 / M_ii, and s^2, the amplitude of the
+    kernel, is that of the greatest probability: the mean of a_i^2 / M_ii. Up to a constant the value is
+    (mean of log M_ii - log s^2) / 2.
+    """
+    with _parallel.one_blas_thread():
+        M, a, weights = _dual(problem)
+        diagonal, share = M.diagonal().copy(), weights / weights.sum()
+        squares = (a**2).mean(axis=1) / diagonal
+        amplitude = float(share @ squares)
+        if not amplitude > 0.0:
+            raise np.linalg.LinAlgError("all targets are zero, so there is no likelihood")
+        value = 0.5 * float(share @ np.log(diagonal)) - 0.5 * np.log(amplitude)
+        u = M @ (-a * (share / diagonal)[:, None]) / (amplitude * a.shape[1])
+        q = 0.5 * share * (1.0 / diagonal + squares / diagonal / amplitude)
+        by_noise = -q @ M**2 - (u * a).sum(axis=1)
+        return value, by_kernel(problem.gram, M, u, a, q), float((by_noise / weights).sum())
+
+
 def loo_bytes(n: int, targets: int, threads: int | None) -> int:
     """The inverse, the two factors of the gradient, and tiles of weights and derivatives."""
     return 24 * n * n + 8 * 10 * n * targets + 2 * bytes_of_tiles(n, threads)
@@ -57,10 +79,9 @@ def _dual(problem: RidgeProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     weights = np.ones(problem.n) if problem.weights is None else problem.weights
     M = problem.gram.astype(np.float64).dense()
     M.ravel()[:: len(M) + 1] += float(problem.alpha[0]) / weights
-    M = _inverse(M)
+    M = inverse_of(M)
     if problem.intercept:
-        u = M.sum(axis=1)
-        M -= np.multiply.outer(u, u / u.sum())
+        M = without_constants(M)
     return M, M @ problem.targets, weights
 
 
@@ -73,14 +94,26 @@ def _loo_error(problem: RidgeProblem, loss: Loss | None) -> tuple[float, Gradien
     value = float((weights[:, None] * losses).sum() / total)
     c = weights[:, None] * slopes / diagonal[:, None] / total
     d = (c * errors).sum(axis=1)
+    u = -M @ c
+    by_noise = -d @ M**2 - (u * a).sum(axis=1)
+    return value, by_kernel(problem.gram, M, u, a, d), float((by_noise / weights).sum())
+
+
+def by_kernel(gram: Gram, M: np.ndarray, u: np.ndarray, a: np.ndarray, q: np.ndarray) -> Gradients:
+    """-<u a' + M diag(q) M, dK> for each hyper-parameter, M symmetric."""
     # factors (U, V) of the symmetric part, so that its tiles are computed where they are used, on all threads
-    Mc = M @ c
-    U, V = np.hstack([M * -d, Mc, a]), np.hstack([M, 0.5 * a, 0.5 * Mc])
-    by_alpha = float((np.einsum("ij,ij->i", U, V) / weights).sum())
-    return value, problem.gram.astype(np.float64).contract((U, V), lower=True), by_alpha
+    U, V = np.hstack([M * -q, -u, a]), np.hstack([M, 0.5 * a, -0.5 * u])
+    return gram.astype(np.float64).contract((U, V), lower=True)
 
 
-def _inverse(A: np.ndarray) -> np.ndarray:
+def without_constants(M: np.ndarray) -> np.ndarray:
+    """The inverse M less its part along constants, which a free intercept takes, written over it."""
+    u = M.sum(axis=1)
+    M -= np.multiply.outer(u, u / u.sum())
+    return M
+
+
+def inverse_of(A: np.ndarray) -> np.ndarray:
     """The inverse of a positive definite matrix, written over it."""
     L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=1)
     if info == 0:

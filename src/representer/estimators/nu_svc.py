@@ -1,0 +1,83 @@
+"""Support vector machines for classification with a share of margin errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from representer.estimators.base import warn_user
+from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
+from representer.estimators.svc import PairwiseClassifier
+from representer.gram.operator import Operator
+from representer.problems.box import BoxProblem
+from representer.result import Result
+
+
+class NuSVC(PairwiseClassifier, SupportVectorMachine):
+    r"""minimise over f in H, b and r >= 0:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - y_i (f(x_i) + b)).
+
+    nu bounds the weight of the samples inside the margin from above and that of the support vectors from below. The
+    fitted f and b are divided by r, so that the margin is at 1 as for `SVC`, whose other parameters and attributes it
+    has, but for `class_weight`: the margin makes both classes weigh the same. As r is a result, too, the certificate
+    has no bound on the error of f.
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1].
+    """
+
+    _bounded = False
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        *,
+        kernel: Any = "rbf",
+        probability: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        memory: int | None = None,
+        threads: int | None = None,
+        verbose: int = 0,
+    ):
+        self.nu = nu
+        self.kernel = kernel
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.memory = memory
+        self.threads = threads
+        self.verbose = verbose
+
+    def _problem(self, K: Operator, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
+        check_nu(self.nu)
+        if self.nu * weights.sum() > 2.0 * min(weights[positive].sum(), weights[~positive].sum()):
+            largest = 2.0 * min(weights[positive].sum(), weights[~positive].sum()) / weights.sum()
+            raise ValueError(
+                f"nu = {self.nu} is infeasible: classes this unequal allow at most {largest:.3g}; use a smaller nu."
+            )
+        second = positive != positive[0]
+        share = 0.5 * self.nu * weights.sum() * (1.0 if positive[0] else -1.0)
+        lower, upper = np.where(positive, 0.0, -weights), np.where(positive, weights, 0.0)
+        return BoxProblem(K, np.zeros(len(weights)), lower, upper, 0.0, second.astype(int), np.array([share, -share]))
+
+    def _start(self, problem: BoxProblem) -> np.ndarray:
+        share = np.abs(problem.sums).max()
+        return filled(problem.upper, share) - filled(-problem.lower, share)
+
+    def _scaled(self, result: Result) -> tuple[np.ndarray, float]:
+        first, second = result.intercept
+        margin, violation = 0.5 * abs(second - first), result.certificate.residual
+        if result.certificate.converged and margin <= max(violation, 1e-12 * np.abs(result.coef).sum()):
+            warn_user(
+                f"nu = {self.nu} leaves no margin between two classes, of which some samples coincide or nearly do, so "
+                "that values of the fit are rounding errors; use a larger nu, or SVC."
+            )
+        margin = max(margin, 1e-12)
+        return result.coef / margin, 0.5 * (first + second) / margin

@@ -1,0 +1,100 @@
+"""Estimators whose kernel and strength of the regulariser leave-one-out can find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from representer import _parallel
+from representer.estimators.criteria import MachineErrors, Part
+from representer.estimators.hyperparameter_search import IMPOSSIBLE
+from representer.estimators.progress import Progress, Step, task
+from representer.estimators.tuning import Tuned, Tuning, evaluations
+from representer.gram.tiled import Gram
+from representer.kernels.base import Kernel
+from representer.result import Plan
+from representer.solvers.leave_one_out import loo_bytes
+
+SEARCH_STEPS = 100
+"""Iterations of a search at most."""
+
+
+class Tunable:
+    """The parameters ``tune``, ``bounds``, ``fixed`` and ``priors``, and the search that they ask for."""
+
+    tune: str | None
+    bounds: dict | None
+    fixed: Any
+    priors: dict | None
+    max_iter: int
+    _criteria: tuple[str, ...] = ("loo",)
+    _strength_name = "alpha"
+    _search_factor = 1.0
+
+    def _check_tune(self) -> None:
+        """Raise if the criterion is unknown, or what belongs to a search would be ignored."""
+        if self.tune is not None and self.tune not in self._criteria:
+            *some, last = [repr(name) for name in (None, *self._criteria)]
+            raise ValueError(f"tune is {self.tune!r}; use {', '.join(some)} or {last}.")
+        if isinstance(self.fixed, str):
+            raise TypeError(f"fixed is {self.fixed!r}; give a list of names, such as [{self.fixed!r}].")
+        if self.tune is None and (self.bounds or self.fixed or self.priors):
+            raise ValueError("bounds, fixed and priors are those of a search; use tune='loo', or leave them out.")
+
+    def _search(self, criterion: Any, kernel: Kernel, strength: float) -> Tuned | None:
+        """What is found on all rows of a criterion; None where there is nothing to learn, as from constant targets."""
+        if criterion.n < 2:
+            raise ValueError("Leave-one-out needs more than n_samples = 1 row; use tune=None.")
+        most = SEARCH_STEPS if self.max_iter < 0 else min(self.max_iter, SEARCH_STEPS)
+        tuning = Tuning(criterion, bounds=self.bounds, fixed=self.fixed, priors=self.priors, max_iter=most)
+        with task(self, "search for hyper-parameters") as step, _parallel.one_blas_thread():
+            found = tuning.in_stages(kernel, strength, self._told(step))
+        if found.objective >= IMPOSSIBLE:
+            self.loo_error_ = 0.0
+            return None
+        found.warn(self.bounds)
+        self.loo_error_ = found.error
+        return found
+
+    def _search_machine(
+        self, gram: Gram, parts: list[Part], weights: np.ndarray, strength: float, intercept: bool = True
+    ) -> tuple[Kernel, float]:
+        """Kernel and strength of least leave-one-out loss of machines that share them; those given if there is none."""
+        criterion = MachineErrors(
+            gram.X, len(gram), parts, intercept, self._strength_name, gram.kernel.precomputed, gram.threads
+        )
+        found = self._search(with_weight(criterion, weights), gram.kernel, strength)
+        return (gram.kernel, strength) if found is None else (found.kernel, found.strength)
+
+    def _told(self, step: Step) -> Step:
+        """A step of the search that is shown, too."""
+        verbose = getattr(self, "verbose", 0)
+        progress = Progress(verbose, 1e-6, step)
+
+        def shown() -> bool:
+            progress.count("search for hyper-parameters", progress.steps + 1, max(SEARCH_STEPS, progress.steps + 1))
+            return step()
+
+        return shown if verbose else step
+
+    def _with_search(self, plan: Plan, gram: Any, memory: int, targets: int = 1) -> Plan:
+        """The plan of a fit with the memory and time of the search before it, if there is one."""
+        self._check_tune()
+        if self.tune is None:
+            return plan
+        rows, values, seconds = evaluations(len(gram))
+        bytes_ = loo_bytes(rows, targets, getattr(self, "threads", None)) + gram.nbytes
+        whole = replace(
+            plan,
+            bytes=max(plan.bytes, bytes_),
+            kernel_evaluations=plan.kernel_evaluations + values,
+            seconds=plan.seconds + seconds * self._search_factor,
+        )
+        return whole.within(memory, "use tune=None, fewer rows, or a larger memory=")
+
+
+def with_weight(criterion: Any, weights: np.ndarray | None) -> Any:
+    """The criterion on rows whose weight is not zero."""
+    return criterion if weights is None or np.all(weights) else criterion.on(np.flatnonzero(weights))
