@@ -29,6 +29,10 @@ from representer.estimators.svc import SVC
 from representer.estimators.svc_path import SVCPath
 from representer.estimators.svr import SVR, NuSVR
 from representer.estimators.two_sample import MMD
+from representer.features.landmarks import landmarks
+from representer.features.nystroem import Nystroem
+from representer.features.random_features import RandomFeatures
+from representer.features.sketch import Sketch
 from representer.functions import Function, mean_embedding, project
 from representer.gram.tiled import Gram
 from representer.preimage import preimage
@@ -62,13 +66,17 @@ __all__ = [
     "NadarayaWatson",
     "NuSVC",
     "NuSVR",
+    "Nystroem",
     "OneClassSVM",
     "ParzenDensity",
     "RBFNetwork",
+    "RandomFeatures",
     "SVCPath",
+    "Sketch",
     "SpectralClustering",
     "herding",
     "kernels",
+    "landmarks",
     "losses",
     "mean_embedding",
     "plotting",

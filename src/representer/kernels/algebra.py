@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from representer.kernels import checks
+from representer.kernels import checks, laws
 from representer.kernels.base import Gradients, Kernel, Radial, add_gradients, raise_to, require_kernel
+from representer.kernels.basis import Basis, Both, Concatenated, Rescaled
 from representer.kernels.prepared import Prepared
 from representer.kernels.tiles import new_tile
 
@@ -65,8 +66,15 @@ class _Binary(Kernel):
     def rowwise(self) -> bool:  # type: ignore[override]
         return self.left.rowwise and self.right.rowwise
 
+    @property
+    def original(self) -> Kernel:
+        left, right = self.left.original, self.right.original
+        return self if left is self.left and right is self.right else type(self)(left, right)
+
     def prepare(self, X: Any, like: Pair | None = None) -> Pair:
         left, right = (None, None) if like is None else (like.left, like.right)
+        if isinstance(X, Both):
+            return Pair(self.left.prepare(X.left, like=left), self.right.prepare(X.right, like=right))
         return Pair(self.left.prepare(X, like=left), self.right.prepare(X, like=right))
 
     @property
@@ -93,6 +101,7 @@ class Sum(_Binary):
     """(k + l)(x, y) = k(x, y) + l(x, y), written ``k + l``."""
 
     _precedence = 1
+    law = laws.Parts()
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.left._printed_inside(1)} + {self.right._printed_inside(2)}"
@@ -101,6 +110,10 @@ class Sum(_Binary):
     def conditional_order(self) -> int | None:
         orders = self.left.conditional_order, self.right.conditional_order
         return None if orders[0] is None or orders[1] is None else max(orders[0], orders[1])
+
+    def basis(self, X: Any) -> Basis | None:
+        left, right = self.left.basis(X), self.right.basis(X)
+        return None if left is None or right is None else Concatenated(self, left, right)
 
     def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
         tile += self._fill_left(A, B, tile)
@@ -120,6 +133,7 @@ class Product(_Binary):
     """(k l)(x, y) = k(x, y) l(x, y), written ``k * l``; its Gram matrix is the Hadamard product."""
 
     _precedence = 2
+    law = laws.Factors()
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.left._printed_inside(2)} * {self.right._printed_inside(3)}"
@@ -176,6 +190,11 @@ class Wrapper:
 class Unary(Wrapper, Kernel):  # type: ignore[override]
     """g(k(x, y)) for a function g of one number. Subclasses give g and its derivative on a tile."""
 
+    @property
+    def original(self) -> Kernel:
+        kernel = self.kernel.original
+        return self if kernel is self.kernel else clone(self).set_params(kernel=kernel)
+
     def outer(self, values: np.ndarray) -> None:
         """k <- g(k), in place."""
         raise NotImplementedError
@@ -222,6 +241,7 @@ class Scaled(Unary):
     """factor k(x, y), written ``2.0 * k``."""
 
     _precedence = 2
+    law = laws.Multiple()
 
     def __init__(self, kernel: Kernel, factor: float = 1.0):
         self.kernel = require_kernel(kernel)
@@ -246,6 +266,10 @@ class Scaled(Unary):
     def check(self) -> None:
         checks.real(self.factor, "factor")
 
+    def basis(self, X: Any) -> Basis | None:
+        part = self.kernel.basis(X) if self.factor > 0.0 else None
+        return None if part is None else Rescaled(self, part, self.factor)
+
     def outer(self, values: np.ndarray) -> None:
         values *= self.factor
 
@@ -268,6 +292,7 @@ class Power(Unary):
     """k(x, y)^exponent for a whole exponent, written ``k ** 3``."""
 
     _precedence = 3
+    law = laws.Factors()
 
     def __init__(self, kernel: Kernel, exponent: int = 2):
         self.kernel = require_kernel(kernel)

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from representer import _parallel
 from representer.kernels import tiles
+from representer.kernels.basis import Basis
 from representer.kernels.parameters import Parameters
 
 Gradients = dict[str, Any]
@@ -82,6 +83,9 @@ class Kernel(Parameters):
     radial: Radial | None = None
     """How k falls with a distance of its inputs, if it does."""
 
+    law: Any = None
+    """How random features of the kernel are drawn, one of `kernels.laws`; None where that is not known."""
+
     @property
     def normalized(self) -> Kernel | None:
         """k(x, y) / sqrt(k(x, x) k(y, y)) as a kernel of its own, where that is in range and k itself may not be."""
@@ -91,6 +95,18 @@ class Kernel(Parameters):
     def unscaled(self) -> tuple[Kernel, float]:
         """The kernel without constant factors, and their product."""
         return self, 1.0
+
+    @property
+    def original(self) -> Kernel:
+        """The kernel that this one approximates; itself where it approximates none."""
+        return self
+
+    def basis(self, X: Any) -> Basis | None:
+        """Functions psi_1, ..., psi_m that span H, if it is of finite dimension by construction; None if it is not.
+
+        X are some inputs, such as a single one, for kernels with as many features as X has columns.
+        """
+        return None
 
     # ---- the user's face ----
 

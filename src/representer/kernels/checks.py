@@ -163,6 +163,8 @@ def concatenate(X: Any, Y: Any) -> Any:
         return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Y)], format="csr")
     if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
         return np.concatenate([X, Y])
+    if hasattr(X, "followed_by"):
+        return X.followed_by(Y)
     frames = hasattr(X, "columns"), hasattr(Y, "columns")
     if frames[0] != frames[1]:
         raise TypeError(f"The inputs are of types {type(X).__name__} and {type(Y).__name__}; convert one of them.")

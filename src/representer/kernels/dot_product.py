@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from representer.kernels import checks
+from representer.kernels import checks, laws
 from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients, raise_to
+from representer.kernels.basis import Basis, Columns
 from representer.kernels.prepared import (
     SparseVectors,
     Vectors,
@@ -91,6 +92,17 @@ class Linear(DotProduct):
     def dphi(self, s: np.ndarray) -> None:
         s[...] = 1.0
 
+    def basis(self, X: Any) -> Basis:
+        return Columns(self, self.prepare(X[:1]))
+
+    def features(self, A: Any) -> Any:
+        """The rows over length scales."""
+        return A.values
+
+    def with_features(self, W: np.ndarray) -> np.ndarray:
+        """Inputs that have these features."""
+        return W * checks.length_scale(self.length_scale, W.shape[1])
+
 
 class Polynomial(DotProduct):
     """k(x, y) = (offset + s)^degree, s = sum_f x_f y_f / length_scale_f^2.
@@ -103,6 +115,8 @@ class Polynomial(DotProduct):
     length_scale : float, array of shape (n_columns,) or None
         None stands for 1.
     """
+
+    law = laws.Monomials()
 
     def __init__(self, degree: int = 3, offset: float = 1.0, length_scale: Any = None):
         self.degree = degree
@@ -212,6 +226,8 @@ class ArcCosine(Kernel):
     ----------
     Cho and Saul, Kernel methods for deep learning, NeurIPS 2009.
     """
+
+    law = laws.Arcs()
 
     def __init__(self, order: int = 1):
         self.order = order

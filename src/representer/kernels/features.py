@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
+from representer.kernels.basis import Basis, Columns, Points
 from representer.kernels.parameters import Parameters
 from representer.kernels.precomputed import central_differences
 from representer.kernels.prepared import Prepared, lay_out
@@ -63,6 +64,8 @@ class FeatureMap(Kernel):
         self.function = function
 
     def prepare(self, X: Any, like: Mapped | None = None) -> Mapped:
+        if isinstance(X, Points):
+            return Mapped(lay_out(X.coordinates), X.coordinates)
         n = checks.number_of(X)
         items = checks.items(X)
         features = self.function(items)
@@ -75,6 +78,17 @@ class FeatureMap(Kernel):
         mapped = Mapped(lay_out(features), items)
         checks.no_overflow(self.diagonal(mapped), self)
         return mapped
+
+    def basis(self, X: Any) -> Basis:
+        return Columns(self, self.prepare(X.iloc[:1] if hasattr(X, "iloc") else X[:1]))
+
+    def features(self, A: Mapped) -> Any:
+        """phi(x), a row each."""
+        return A.features.values
+
+    def with_features(self, W: np.ndarray) -> Points:
+        """Elements of the space that have these features, which need not be those of an input."""
+        return Points(W)
 
     def fill(self, A: Mapped, B: Mapped, tile: np.ndarray) -> None:
         A.features.products(B.features, tile)

@@ -15,7 +15,7 @@ from scipy import sparse, special
 from sklearn.base import clone
 
 from representer._loops import radial, squared_distances, symmetric
-from representer.kernels import checks
+from representer.kernels import checks, laws
 from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients
 from representer.kernels.prepared import (
     FEW_COLUMNS,
@@ -182,6 +182,7 @@ class RBF(Stationary):
 
     decreasing = True
     cheap = True
+    law = laws.Normal()
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
@@ -214,6 +215,7 @@ class Matern(Stationary):
     """
 
     decreasing = True
+    law = laws.Student()
 
     def __init__(self, length_scale: Any = None, nu: float = 1.5):
         self.length_scale = length_scale
@@ -308,6 +310,7 @@ class RationalQuadratic(Stationary):
     """
 
     decreasing = True
+    law = laws.Mixture()
 
     def __init__(self, length_scale: Any = None, mixture: float = 1.0):
         self.length_scale = length_scale
@@ -350,6 +353,8 @@ class Laplacian(Kernel):
     ----------
     length_scale : float, array of shape (n_columns,) or None
     """
+
+    law = laws.Cauchy()
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale

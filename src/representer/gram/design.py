@@ -1,0 +1,156 @@
+"""The matrix psi_j(x_i) of a basis on rows: filled in strips, used, and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from representer import _parallel
+from representer.kernels.basis import Basis
+from representer.rows import tables
+
+ROWS_AT_ONCE = 128
+"""Rows that a thread fills at a time: with 2,000 columns of float32 they are in its cache."""
+SLAB_ROWS = 4096
+"""Rows whose products of columns are added up in their own precision, before they are added in float64."""
+PANEL = 512
+"""Columns of a part of the matrix of second moments that one thread computes."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """psi on blocks of rows, in the precision of the basis; sums over rows are float64.
+
+    With ``orthonormal`` sums are those of phi = R' psi computed row by row: twice the work, and the digits that R' G R
+    loses where M is ill-conditioned.
+    """
+
+    basis: Basis
+    threads: int | None = None
+    orthonormal: bool = False
+
+    @property
+    def size(self) -> int:
+        """Columns of sums."""
+        return self.basis.rank if self.orthonormal else self.basis.size
+
+    @cached_property
+    def _root(self) -> np.ndarray | None:
+        R = self.basis.root
+        return None if R is None or not self.orthonormal else R.astype(self.basis.dtype)
+
+    def to_features(self, w: np.ndarray) -> np.ndarray:
+        """Coefficients of the columns from those of the orthonormal functions."""
+        return w if self.orthonormal or self.basis.root is None else self.basis.root @ w
+
+    def from_sums(self, s: np.ndarray) -> np.ndarray:
+        """Sums of phi from those of the columns."""
+        return s if self.orthonormal or self.basis.root is None else self.basis.root.T @ s
+
+    def from_moments(self, G: np.ndarray) -> np.ndarray:
+        """Sums of phi phi' from those of the columns."""
+        R = self.basis.root
+        return G if self.orthonormal or R is None else R.T @ (G @ R)
+
+    # ---- rows in strips ----
+
+    def strips(self, X: Any, visit: Callable[[slice, np.ndarray], Any]) -> Iterator[Any]:
+        """visit(rows, values) for strips of rows, on all threads; results in the order of the rows.
+
+        The memory of one strip is that of the next.
+        """
+        A, root = self.basis.prepare(X), self._root
+        shape = min(ROWS_AT_ONCE, len(A)), self.basis.size
+
+        def run(strips: Any) -> list[Any]:
+            memory, out = np.empty(shape, self.basis.dtype), []
+            for rows in strips:
+                values = memory[: rows.stop - rows.start]
+                self.basis.fill(A[rows], values)
+                out.append(visit(rows, values if root is None else values @ root))
+            return out
+
+        for part in _parallel.map_tiles(_parallel.split(len(A), ROWS_AT_ONCE), run, threads=self.threads):
+            yield from part
+
+    def features(self, X: Any) -> np.ndarray:
+        """phi(x) for each row."""
+        R = self.basis.root
+        R = None if R is None else R.astype(self.basis.dtype)
+        strips = Design(self.basis, self.threads).strips(X, lambda _, V: V.copy() if R is None else V @ R)
+        return np.concatenate(list(strips))
+
+    def values(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """<w, phi(x)> for each row in float64, for a vector or several columns w."""
+        coef = self.to_features(np.asarray(w, np.float64))
+        small = np.ascontiguousarray(coef, self.basis.dtype)
+        return np.concatenate(list(self.strips(X, lambda _, V: (V @ small).astype(np.float64))))
+
+    def transposed(self, X: Any, V: np.ndarray) -> np.ndarray:
+        """sum_i psi(x_i) V_i in float64, over rows of this block."""
+        small = np.ascontiguousarray(V, self.basis.dtype)
+        total = np.zeros((self.size, *V.shape[1:]))
+        for part in self.strips(X, lambda rows, values: (values.T @ small[rows]).astype(np.float64)):
+            total += part
+        return total
+
+    def backwards(self, X: Any, w: np.ndarray, slopes: Callable[[slice, np.ndarray], tuple]) -> tuple:
+        """sum_i psi(x_i) v_i with (v, more) = slopes(rows, values), values = <w, phi(x)>, in one go; and sums of more.
+
+        ``slopes`` is called with the rows of a strip in this block and float64 values, and returns v and other arrays
+        or numbers to be summed.
+        """
+        small = np.ascontiguousarray(self.to_features(np.asarray(w, np.float64)), self.basis.dtype)
+
+        def visit(rows: slice, psi: np.ndarray) -> tuple:
+            v, *more = slopes(rows, (psi @ small).astype(np.float64))
+            return ((psi.T @ np.ascontiguousarray(v, self.basis.dtype)).astype(np.float64), *more)
+
+        total: Any = None
+        for part in self.strips(X, visit):
+            total = (
+                [np.asarray(p, np.float64) for p in part]
+                if total is None
+                else [a + b for a, b in zip(total, part, strict=True)]
+            )
+        return tuple(total)
+
+    # ---- second moments ----
+
+    def second_moments(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
+        """sum_i w_i psi(x_i) psi(x_i)' in float64, over rows of this block; weights are not negative.
+
+        Products of slabs of rows in the precision of the basis are added in float64, panel by panel, so that no thread
+        has sums of its own, and the bits do not depend on the number of threads.
+        """
+        G = np.zeros((self.size, self.size))
+        for start in range(0, tables.number_of_rows(X), SLAB_ROWS):
+            stop = min(start + SLAB_ROWS, tables.number_of_rows(X))
+            w = None if weights is None else weights[start:stop]
+            self._add_slab(tables.part(X, start, stop), w, G)
+        return G
+
+    def _add_slab(self, X: Any, weights: np.ndarray | None, G: np.ndarray) -> None:
+        slab = np.empty((tables.number_of_rows(X), self.size), self.basis.dtype)
+        roots = None if weights is None else np.sqrt(weights).astype(self.basis.dtype)[:, None]
+
+        def store(rows: slice, values: np.ndarray) -> None:
+            np.multiply(values, 1.0 if roots is None else roots[rows], out=slab[rows])
+
+        for _ in self.strips(X, store):
+            pass
+        panels = _parallel.pairs(self.size, self.size, (PANEL, PANEL), True)
+
+        def add(run: Any) -> None:
+            for rows, columns in run:
+                product = slab[:, rows].T @ slab[:, columns]
+                G[rows, columns] += product
+                if rows != columns:
+                    G[columns, rows] += product.T
+
+        for _ in _parallel.map_tiles(panels, add, threads=self.threads):
+            pass

@@ -1,0 +1,261 @@
+"""The contract of a basis: psi_1, ..., psi_m in H, whose span with H's norm has the kernel k^ = psi' M^+ psi.
+
+M_ij = <psi_i, psi_j> is the metric, and R with R' M R = I its root, so that phi = R' psi are orthonormal and k^ = phi'
+phi. A kernel of finite rank by construction gives its basis (`Kernel.basis`), and a problem with it is solved in m
+dimensions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+DEPENDENT = 10.0
+"""Times m eps and the largest pivot: the least pivot of M whose function is no combination of others."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Elements of H as inputs of k^, by their coordinates in an orthonormal basis: k^(x, p) = <phi(x), p>."""
+
+    coordinates: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def followed_by(self, other: Any) -> Points:
+        """These elements, then the others."""
+        if not isinstance(other, Points):
+            raise TypeError("Functions on coordinates and on inputs are not combined; add up their values instead.")
+        return Points(np.concatenate([self.coordinates, other.coordinates]))
+
+
+@dataclass(frozen=True)
+class Both:
+    """Inputs of two kernels side by side: the same ones prepared for two bases, or parts of points of a sum."""
+
+    left: Any
+    right: Any
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __getitem__(self, index: Any) -> Both:
+        return Both(self.left[index], self.right[index])
+
+
+class Basis:
+    """psi_1, ..., psi_m. Subclasses give the attributes, `prepare`, `fill`, `astype` and `points`."""
+
+    kernel: Any
+    """k^."""
+    size: int
+    """m."""
+    dtype: Any
+    """The precision of the values."""
+    root: np.ndarray | None = None
+    """R of shape (m, rank), in float64; None where psi are orthonormal."""
+
+    @property
+    def rank(self) -> int:
+        """The dimension of the span."""
+        return self.size if self.root is None else self.root.shape[1]
+
+    def prepare(self, X: Any) -> Any:
+        """Inputs laid out for `fill`."""
+        raise NotImplementedError
+
+    def fill(self, A: Any, tile: np.ndarray) -> None:
+        """tile_ij <- psi_j(a_i), for a slice of prepared inputs; the tile is C-contiguous and of the basis's dtype."""
+        raise NotImplementedError
+
+    def astype(self, dtype: Any) -> Basis:
+        """The same functions, computed in another precision; the same object where that is not known."""
+        return self
+
+    def points(self, W: np.ndarray) -> Any:
+        """Inputs p of k^ with <phi(x), W_i> = k^(x, p_i)."""
+        return Points(W)
+
+    def representers(self, w: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        """Kernel, inputs and coefficients of f = sum_j w_j phi_j, for a vector or several columns w."""
+        W = np.atleast_2d(w.T)
+        return self.kernel, self.points(W), np.ones(1) if w.ndim == 1 else np.eye(len(W))
+
+
+@dataclass(frozen=True)
+class Columns(Basis):
+    """The columns of the features whose inner product a kernel is."""
+
+    kernel: Any
+    like: Any
+    """Prepared inputs that others are laid out like."""
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.kernel.features(self.like).shape[1]
+
+    @property
+    def dtype(self) -> Any:
+        return self.like.dtype
+
+    def prepare(self, X: Any) -> Any:
+        return self.kernel.prepare(X, like=self.like)
+
+    def fill(self, A: Any, tile: np.ndarray) -> None:
+        values = self.kernel.features(A)
+        tile[...] = values.toarray() if hasattr(values, "toarray") else values
+
+    def points(self, W: np.ndarray) -> Any:
+        return self.kernel.with_features(W)
+
+
+@dataclass(frozen=True)
+class Concatenated(Basis):
+    """Those of two kernels one after the other: the basis of their sum."""
+
+    kernel: Any
+    left: Basis
+    right: Basis
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.left.size + self.right.size
+
+    @property
+    def dtype(self) -> Any:
+        return np.result_type(self.left.dtype, self.right.dtype)
+
+    @property
+    def root(self) -> np.ndarray | None:  # type: ignore[override]
+        if self.left.root is None and self.right.root is None:
+            return None
+        out = np.zeros((self.size, self.left.rank + self.right.rank))
+        for part, at, to in ((self.left, 0, 0), (self.right, self.left.size, self.left.rank)):
+            out[at : at + part.size, to : to + part.rank] = np.eye(part.size) if part.root is None else part.root
+        return out
+
+    def prepare(self, X: Any) -> Any:
+        return Both(self.left.prepare(X), self.right.prepare(X))
+
+    def fill(self, A: Any, tile: np.ndarray) -> None:
+        for part, inputs, at in ((self.left, A.left, 0), (self.right, A.right, self.left.size)):
+            values = np.empty((len(tile), part.size), part.dtype)
+            part.fill(inputs, values)
+            tile[:, at : at + part.size] = values
+
+    def astype(self, dtype: Any) -> Concatenated:
+        return Concatenated(self.kernel, self.left.astype(dtype), self.right.astype(dtype))
+
+    def points(self, W: np.ndarray) -> Any:
+        return Both(self.left.points(W[:, : self.left.rank]), self.right.points(W[:, self.left.rank :]))
+
+
+@dataclass(frozen=True)
+class Rescaled(Basis):
+    """The basis of a kernel times a factor: the same psi, whose squared norms are those of the part over the factor."""
+
+    kernel: Any
+    part: Basis
+    factor: float
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.part.size
+
+    @property
+    def dtype(self) -> Any:
+        return self.part.dtype
+
+    @property
+    def root(self) -> np.ndarray:  # type: ignore[override]
+        return np.sqrt(self.factor) * (np.eye(self.size) if self.part.root is None else self.part.root)
+
+    def prepare(self, X: Any) -> Any:
+        return self.part.prepare(X)
+
+    def fill(self, A: Any, tile: np.ndarray) -> None:
+        self.part.fill(A, tile)
+
+    def astype(self, dtype: Any) -> Rescaled:
+        return Rescaled(self.kernel, self.part.astype(dtype), self.factor)
+
+    def points(self, W: np.ndarray) -> Any:
+        return self.part.points(W / np.sqrt(self.factor))
+
+    def representers(self, w: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        kernel, X, coef = self.part.representers(w)
+        return type(self.kernel)(kernel, self.factor), X, coef / np.sqrt(self.factor)
+
+
+@dataclass(frozen=True)
+class Centres(Basis):
+    """psi_j = k(z_j, .), or combinations C of them: psi = C' k(Z, .), with M = C' k(Z, Z) C."""
+
+    kernel: Any
+    of: Any
+    """k, in whose space H the functions are."""
+    centres: Any
+    like: Any
+    """The centres as k has prepared them."""
+    root: np.ndarray
+    combination: np.ndarray | None = None
+
+    @classmethod
+    def on(cls, kernel: Any, of: Any, centres: Any, combination: np.ndarray | None = None) -> Centres:
+        """The basis of centres z_j, in the precision that they have."""
+        metric = of(widened(centres)).astype(np.float64)
+        if combination is not None:
+            metric = combination.T @ metric @ combination
+        return cls(kernel, of, centres, of.prepare(centres), root_of(metric), combination)
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return len(self.like) if self.combination is None else self.combination.shape[1]
+
+    @property
+    def dtype(self) -> Any:
+        return self.like.dtype
+
+    def prepare(self, X: Any) -> Any:
+        return self.of.prepare(X, like=self.like)
+
+    def fill(self, A: Any, tile: np.ndarray) -> None:
+        if self.combination is None:
+            self.of.fill(A, self.like, tile)
+            return
+        values = np.empty((len(A), len(self.like)), A.dtype)
+        self.of.fill(A, self.like, values)
+        np.matmul(values, self.combination.astype(tile.dtype), out=tile)
+
+    def astype(self, dtype: Any) -> Centres:
+        numbers = isinstance(self.centres, np.ndarray) and self.centres.dtype.kind == "f"
+        if self.dtype == dtype or not numbers:
+            return self
+        like = self.of.prepare(self.centres.astype(dtype))
+        return Centres(self.kernel, self.of, self.centres, like, self.root, self.combination)
+
+    def representers(self, w: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        coef = self.root @ w
+        return self.of, self.centres, coef if self.combination is None else self.combination @ coef
+
+
+def widened(X: Any) -> Any:
+    """Numbers of an array in float64, and anything else as it is."""
+    return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else X
+
+
+def root_of(metric: np.ndarray) -> np.ndarray:
+    """R with R' M R = I by Cholesky with pivots; functions that are combinations of others are left out."""
+    m = len(metric)
+    least = DEPENDENT * m * np.finfo(np.float64).eps * max(float(metric.diagonal().max()), 0.0)
+    L, pivots, rank, _ = lapack.dpstrf(metric, lower=1, tol=max(least, float(np.finfo(np.float64).tiny)))
+    if not rank:
+        raise ValueError("All functions of the basis are zero; choose other landmarks, or another kernel.")
+    inverse = solve_triangular(np.tril(L[:rank, :rank]), np.eye(rank), lower=True, check_finite=False)
+    R = np.zeros((m, rank))
+    R[pivots[:rank] - 1] = inverse.T
+    return R

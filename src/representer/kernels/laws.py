@@ -1,0 +1,271 @@
+"""How random features of a kernel are drawn: k(x, y) = E phi(x) phi(y), phi from a law that the kernel names.
+
+Stationary kernels have waves cos <w, x> and sin <w, x> whose frequencies w are normal vectors times random scales
+(Bochner's theorem). Arc-cosine kernels have ramps, and polynomials have tensor sketches. A sum has the features of its
+parts side by side, and a product of stationary kernels has sums of frequencies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaincinv, ndtri
+from scipy.stats import qmc
+
+from representer.kernels import checks
+
+SAMPLINGS = ("orthogonal", "gaussian", "qmc")
+OPEN = 1e-12
+"""How near numbers in (0, 1) may come to its ends."""
+
+
+class Source:
+    """Normal vectors and numbers between 0 and 1, drawn independently, with orthogonal vectors, or evenly spread."""
+
+    def __init__(self, sampling: str, seed: Any):
+        self.sampling, self.rng = sampling, np.random.default_rng(seed)
+
+    def draw(self, n: int, d: int, more: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """n vectors of d standard normal numbers, and n times so many more numbers in (0, 1)."""
+        if self.sampling == "qmc":
+            U = qmc.Sobol(d + more, rng=self.rng).random(2 ** int(np.ceil(np.log2(max(n, 1)))))[:n]
+            U = np.clip(self.rng.permutation(U), OPEN, 1.0 - OPEN)  # so that two draws are not in step
+            return ndtri(U[:, :d]), U[:, d:]
+        Z = self._orthogonal(n, d) if self.sampling == "orthogonal" else self.rng.normal(size=(n, d))
+        return Z, np.clip(self.rng.random((n, more)), OPEN, 1.0 - OPEN)
+
+    def _orthogonal(self, n: int, d: int) -> np.ndarray:
+        """Blocks of d orthogonal directions, each with the length of a normal vector of its own."""
+        blocks = []
+        for _ in range(-(-n // d)):
+            Q, R = np.linalg.qr(self.rng.normal(size=(d, d)))
+            blocks.append((Q * np.sign(R.diagonal())).T)  # without the signs not all rotations are equally likely
+        return np.concatenate(blocks)[:n] * np.sqrt(self.rng.chisquare(d, n))[:, None]
+
+
+# ---- features, as functions of rows ----
+
+
+@dataclass(frozen=True)
+class Waves:
+    """phi(x) = sqrt(1 / p) (cos <w_1, x>, ..., cos <w_p, x>, sin <w_1, x>, ..., sin <w_p, x>)."""
+
+    frequencies: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return 2 * len(self.frequencies)
+
+    def __call__(self, X: Any, out: np.ndarray) -> None:
+        p = len(self.frequencies)
+        angles = np.asarray(X @ self.frequencies.T.astype(out.dtype))
+        np.cos(angles, out=out[:, :p])
+        np.sin(angles, out=out[:, p:])
+        out *= np.sqrt(1.0 / p).astype(out.dtype)
+
+
+@dataclass(frozen=True)
+class Ramps:
+    """phi_j(x) = sqrt(2 / D) max(<w_j, x>, 0)^order, or a step for the order 0."""
+
+    directions: np.ndarray
+    order: int
+
+    @property
+    def size(self) -> int:
+        return len(self.directions)
+
+    def __call__(self, X: Any, out: np.ndarray) -> None:
+        out[...] = X @ self.directions.T.astype(out.dtype)
+        if self.order == 0:
+            out[...] = out > 0.0
+        else:
+            np.maximum(out, 0.0, out=out)
+            out **= self.order
+        out *= np.sqrt(2.0 / self.size).astype(out.dtype)
+
+
+@dataclass(frozen=True)
+class TensorSketch:
+    """phi(x) = FFT^-1 (FFT(S_1 z) ... FFT(S_p z)), z = (x / length_scale, sqrt(offset)), S_i random count sketches.
+
+    References
+    ----------
+    Pham and Pagh, Fast and scalable polynomial kernels via explicit feature maps, KDD 2013.
+    """
+
+    buckets: np.ndarray
+    """Array of shape (degree, n_columns + 1): where each column is added."""
+    signs: np.ndarray
+    scale: np.ndarray
+    offset: float
+    size: int
+
+    def __call__(self, X: Any, out: np.ndarray) -> None:
+        product: Any = 1.0
+        for buckets, signs in zip(self.buckets, self.signs, strict=True):
+            S = np.zeros((len(buckets), self.size), out.dtype)
+            S[np.arange(len(buckets)), buckets] = signs
+            sketch = X @ (S[:-1] / self.scale[:, None]).astype(out.dtype) + np.sqrt(self.offset) * S[-1]
+            product = product * np.fft.rfft(np.asarray(sketch), axis=1)
+        out[...] = np.fft.irfft(product, n=self.size, axis=1)
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The features of two kernels, each times a number."""
+
+    left: Any
+    right: Any
+
+    @property
+    def size(self) -> int:
+        return self.left.size + self.right.size
+
+    def __call__(self, X: Any, out: np.ndarray) -> None:
+        for part, at in ((self.left, 0), (self.right, self.left.size)):
+            values = np.empty((len(out), part.size), out.dtype)
+            part(X, values)
+            out[:, at : at + part.size] = values
+
+
+@dataclass(frozen=True)
+class Stretched:
+    """Features times a number."""
+
+    part: Any
+    factor: float
+
+    @property
+    def size(self) -> int:
+        return self.part.size
+
+    def __call__(self, X: Any, out: np.ndarray) -> None:
+        self.part(X, out)
+        out *= np.sqrt(self.factor).astype(out.dtype)
+
+
+# ---- laws ----
+
+
+class Law:
+    """From a kernel to random features."""
+
+    def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> Any:
+        """So many random features of rows with so many columns."""
+        raise NotImplementedError
+
+
+class Spectral(Law):
+    """Waves, with frequencies z s / length_scale: z standard normal, s a random scale."""
+
+    def scales_each(self, n_columns: int) -> int:
+        """Numbers in (0, 1) that the scales of one frequency are made of."""
+        return 1
+
+    def scales(self, kernel: Any, U: np.ndarray) -> Any:
+        """Random scales from numbers in (0, 1)."""
+        return 1.0
+
+    def frequencies(self, kernel: Any, n_columns: int, n: int, source: Source) -> np.ndarray:
+        """n frequencies as rows."""
+        Z, U = source.draw(n, n_columns, self.scales_each(n_columns))
+        return Z * self.scales(kernel, U) / checks.length_scale(kernel.length_scale, n_columns)
+
+    def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> Waves:
+        if size % 2:
+            raise ValueError(
+                f"{size} random features are wanted of {kernel!r}, but cosines and sines come in pairs; use an even "
+                "n_components, or a multiple of 4 for a sum of two kernels."
+            )
+        return Waves(self.frequencies(kernel, n_columns, size // 2, source))
+
+
+class Normal(Spectral):
+    """exp(-|x|^2 / 2): normal frequencies."""
+
+    def scales_each(self, n_columns: int) -> int:
+        return 0
+
+
+class Student(Spectral):
+    """Matern kernels: Student's t with 2 nu degrees of freedom."""
+
+    def scales(self, kernel: Any, U: np.ndarray) -> Any:
+        return 1.0 if kernel.nu == np.inf else np.sqrt(kernel.nu / gammaincinv(kernel.nu, U))
+
+
+class Mixture(Spectral):
+    """Rational quadratic kernels: normal vectors with a gamma-distributed precision."""
+
+    def scales(self, kernel: Any, U: np.ndarray) -> Any:
+        return np.sqrt(gammaincinv(kernel.mixture, U) / kernel.mixture)
+
+
+class Cauchy(Spectral):
+    """exp(-|x_1| - |x_2| - ...): a Cauchy variable for each column, normal with a scale of its own."""
+
+    def scales_each(self, n_columns: int) -> int:
+        return n_columns
+
+    def scales(self, kernel: Any, U: np.ndarray) -> Any:
+        return np.sqrt(0.5 / gammaincinv(0.5, U))
+
+
+class Arcs(Law):
+    """Arc-cosine kernels: ramps in normal directions."""
+
+    def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> Ramps:
+        return Ramps(source.draw(size, n_columns)[0], kernel.order)
+
+
+class Monomials(Law):
+    """Polynomials: tensor sketches."""
+
+    def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> TensorSketch:
+        shape, rng = (kernel.degree, n_columns + 1), source.rng
+        scale = np.broadcast_to(checks.length_scale(kernel.length_scale, n_columns), (n_columns,))
+        return TensorSketch(
+            rng.integers(size, size=shape), rng.choice([-1.0, 1.0], shape), scale, float(kernel.offset), size
+        )
+
+
+class Parts(Law):
+    """A sum: half of the features for each part."""
+
+    def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> SideBySide:
+        half = size // 2
+        parts = ((kernel.left, half), (kernel.right, size - half))
+        return SideBySide(*(law_of(part).features(part, n_columns, n, source) for part, n in parts))
+
+
+class Multiple(Law):
+    """A kernel times a factor."""
+
+    def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> Stretched:
+        if kernel.factor < 0.0:
+            raise ValueError(f"{kernel!r} is not positive semidefinite, so it has no features; use a positive factor.")
+        return Stretched(law_of(kernel.kernel).features(kernel.kernel, n_columns, size, source), kernel.factor)
+
+
+class Factors(Spectral):
+    """A product, or a power, of stationary kernels: sums of independent frequencies."""
+
+    def frequencies(self, kernel: Any, n_columns: int, n: int, source: Source) -> np.ndarray:
+        parts = [kernel.kernel] * kernel.exponent if hasattr(kernel, "exponent") else [kernel.left, kernel.right]
+        laws = [law_of(part) for part in parts]
+        if not all(isinstance(law, Spectral) for law in laws):
+            raise TypeError(
+                f"Random features of {kernel!r} are not known: only products of stationary kernels have some, as sums "
+                "of frequencies. Use Nystroem, which takes any kernel."
+            )
+        return np.sum([law.frequencies(part, n_columns, n, source) for law, part in zip(laws, parts, strict=True)], 0)
+
+
+def law_of(kernel: Any) -> Any:
+    """The law of a kernel; raise if it has none."""
+    if kernel.law is None:
+        raise TypeError(f"Random features of {kernel!r} are not known; use Nystroem, which takes any kernel.")
+    return kernel.law

@@ -1,0 +1,57 @@
+"""Sums over rows of a basis: against plain products, for any number of threads, in either precision."""
+
+import numpy as np
+import pytest
+
+from representer.gram.design import SLAB_ROWS, Design
+from representer.kernels import RBF, Linear
+from representer.kernels.basis import Centres
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(SLAB_ROWS + 300, 3))
+w = rng.random(len(X))
+
+
+def design(dtype=np.float64, **options):
+    return Design(Centres.on(RBF(), RBF(), X[:20]).astype(dtype), **options)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 2e-6)])
+def test_second_moments(dtype, rtol):
+    K = RBF()(X, X[:20])
+    np.testing.assert_allclose(design(dtype).second_moments(X, w), (K.T * w) @ K, rtol=rtol)
+    np.testing.assert_allclose(design(dtype).second_moments(X), K.T @ K, rtol=rtol)
+
+
+def test_second_moments_of_many_columns_are_symmetric():
+    wide = rng.normal(size=(50, 600))
+    G = Design(Linear().basis(wide)).second_moments(wide)
+    np.testing.assert_allclose(G, wide.T @ wide, atol=1e-10)
+    assert np.array_equal(G, G.T)
+
+
+def test_products():
+    d, v = design(), rng.normal(size=(len(X), 2))
+    phi = d.features(X)
+    u = rng.normal(size=(20, 2))
+    np.testing.assert_allclose(d.values(X, u), phi @ u, atol=1e-9)
+    np.testing.assert_allclose(d.from_sums(d.transposed(X, v)), phi.T @ v, atol=1e-8)
+    sums = d.backwards(X, u[:, 0], lambda rows, f: (w[rows] * f, f.sum(), np.array([len(f)])))
+    np.testing.assert_allclose(d.from_sums(sums[0]), phi.T @ (w * (phi @ u[:, 0])), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(sums[1], (phi @ u[:, 0]).sum(), atol=1e-8)
+    assert sums[2] == len(X)
+
+
+def test_orthonormal_rows():
+    plain, own = design(), design(orthonormal=True)
+    np.testing.assert_allclose(own.second_moments(X, w), plain.from_moments(plain.second_moments(X, w)), atol=1e-7)
+    phi = plain.features(X)
+    np.testing.assert_allclose(own.second_moments(X), phi.T @ phi, atol=1e-9)
+    np.testing.assert_allclose(own.transposed(X, w), phi.T @ w, atol=1e-9)
+    assert own.size == 20
+    assert own.from_moments(np.eye(20)) is not None
+
+
+def test_bits_do_not_depend_on_threads():
+    one, two = (design(np.float32, threads=t).second_moments(X, w) for t in (1, 2))
+    assert np.array_equal(one, two)
