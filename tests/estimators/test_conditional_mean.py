@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -175,4 +175,27 @@ def test_solver_of_the_plan_is_the_one_that_runs(rng, monkeypatch):
     monkeypatch.setattr(conjugate_gradient, "solve", lambda *given: used.append(given[2]) or solve(*given))
     X = rng.normal(size=(30, 2))
     ConditionalMeanEmbedding(solver="conjugate_gradient").fit(X, X).embed(X[:2])
-    assert used == ["it was asked for, with a float32 matrix in memory"]
+    assert used == 2 * ["it was asked for, with a float32 matrix in memory"]  # for the certificate, and for embed
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient"])
+def test_certificate_is_that_of_embeddings(solver, rng):
+    """Those of some training inputs, whose coefficients `embed` returns."""
+    X = rng.normal(size=(50, 2))
+    model = ConditionalMeanEmbedding(alpha=0.3, solver=solver).fit(X, X)
+    some = np.linspace(0, 49, 8).astype(int)
+    K, coef = model.kernel_x_(X), model.embed(X[some]).coef
+    rest = K[:, some] - K @ coef - 0.3 * coef
+    expected = np.linalg.norm(rest, axis=0) / np.linalg.norm(K[:, some], axis=0)
+    assert model.certificate_.residuals.shape == (8,)
+    np.testing.assert_allclose(model.certificate_.residuals, expected, rtol=1e-3, atol=1e-14)
+    assert model.certificate_.converged
+    assert model.certificate_.tolerance == 1e-6
+
+
+def test_a_factor_that_is_off_is_told(rng, monkeypatch):
+    factorise = ConditionalMeanEmbedding._factorise
+    monkeypatch.setattr(ConditionalMeanEmbedding, "_factorise", lambda self: (1.01 * factorise(self)[0], True))
+    X = rng.normal(size=(20, 2))
+    with pytest.warns(ConvergenceWarning, match="relative residual of 0.0"):
+        ConditionalMeanEmbedding().fit(X, X)

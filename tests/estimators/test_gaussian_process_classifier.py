@@ -4,6 +4,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier as Other
 from sklearn.gaussian_process.kernels import RBF as OtherRBF
 from sklearn.gaussian_process.kernels import ConstantKernel
@@ -50,6 +51,35 @@ def test_search_raises_the_likelihood():
     mean, variance = found.latent_mean_and_variance(X)
     np.testing.assert_allclose(mean, found.function_(X), rtol=1e-9, atol=1e-9)
     assert variance.min() >= 0
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_certificate_is_that_of_the_mode(classes):
+    """The objective of each class, and a gap that is not below the distance from its minimum."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[: 50 * classes : 4], y[: 50 * classes : 4]
+    K, signs = 4.0 * RBF(1.2)(X), [np.where(y == c, 1.0, -1.0) for c in ([1] if classes == 2 else range(3))]
+
+    def objective(sign, a):
+        f = K @ a
+        return np.logaddexp(0.0, -sign * f).sum() + 0.5 * a @ f
+
+    early = GaussianProcessClassifier(4.0 * RBF(1.2), optimizer=None, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="relative gap of .*use a larger max_iter"):
+        early.fit(X, y)
+    good = GaussianProcessClassifier(4.0 * RBF(1.2), optimizer=None).fit(X, y)
+    values = []
+    for model in (early, good):
+        coefs = [f.coef for f in ([model.function_] if classes == 2 else model.function_)]
+        values.append([objective(s, a) for s, a in zip(signs, coefs, strict=True)])
+        assert model.certificate_.primal == pytest.approx(sum(values[-1]), rel=1e-12)
+        assert len(model.certificate_.residuals) == len(signs)
+    true = np.subtract(*values) / values[0]
+    assert np.all(early.certificate_.residuals > 0.999 * true)
+    assert early.certificate_.residual < 1e3 * true.max()
+    assert not early.certificate_.converged
+    assert good.certificate_.converged
+    assert good.certificate_.kernel_evaluations == len(signs) * len(X) * (len(X) + 1) // 2
 
 
 def test_strings_and_errors():

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import GPLVM, GaussianProcessRegressor
+from representer.estimators import gplvm
 from representer.estimators.hyperparameters import LatentParameters, LogParameters
 from representer.kernels import RBF, Linear, Matern, Sigmoid, Spectrum, ThinPlate
 from representer.testing.kernel_laws import derivative
@@ -292,3 +293,25 @@ def test_latent_points_of_the_wrong_width(exact):
         exact.inverse_transform(np.zeros((4, 3)))
     with pytest.raises(NotFittedError):
         GPLVM().report()
+
+
+@pytest.mark.parametrize("noise", [1e-3, 0.5])
+def test_certificate_is_the_gradient_at_the_end(noise, monkeypatch):
+    """By differences of a likelihood that is written out, in all unknowns; towards a bound it does not count."""
+    monkeypatch.setattr(
+        gplvm.hyperparameter_search, "log_bounds", lambda names, start, *_: np.stack([start - 1e-9] * 2, 1)
+    )
+    Y = X[:12] - X[:12].mean(axis=0)
+    model = fitted(X[:12], noise=noise, max_iter=3)
+
+    def likelihood(Z):
+        A = model.kernel_(Z) + noise * np.eye(12)
+        return -0.5 * (np.trace(Y.T @ np.linalg.solve(A, Y)) + 6 * np.linalg.slogdet(A)[1] + Y.size * np.log(2 * np.pi))
+
+    assert model.certificate_.primal == pytest.approx(-likelihood(model.embedding_), rel=1e-9)
+    Z, step = model.embedding_, 1e-5
+    units = step * np.eye(24).reshape(24, 12, 2)
+    slopes = [(likelihood(Z + unit) - likelihood(Z - unit)) / (2 * step) for unit in units]
+    assert model.certificate_.residual == pytest.approx(np.abs(slopes).max() / Y.size, rel=1e-4)
+    assert model.certificate_.tolerance == pytest.approx(np.sqrt(model.tol))
+    assert f"gradient: {model.certificate_.residual:.2g} for each entry" in model.report()

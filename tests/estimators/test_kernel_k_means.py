@@ -204,3 +204,22 @@ def test_sparse_float32_and_pickle():
 def test_bad_arguments_of_k_means(options, message):
     with pytest.raises(ValueError, match=message):
         KernelKMeans(**options).fit(data())
+
+
+def test_certificate_is_that_of_the_centres(rng):
+    """A further step gains nothing; after too few steps it gains what the certificate says."""
+    X, weights = rng.normal(size=(120, 2)), rng.uniform(0.5, 2.0, 120)
+    model = KernelKMeans(4, kernel=RBF(1.0), n_init=2).fit(X, sample_weight=weights)
+    assert model.certificate_.residual < 1e-14
+    assert model.certificate_.primal == pytest.approx(model.inertia_, rel=1e-12)
+    assert model.certificate_.converged
+
+    early = KernelKMeans(4, kernel=RBF(1.0), init=X[:4], max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="still moved after max_iter=1 steps"):
+        early.fit(X, sample_weight=weights)
+    # labels are those of the nearest centres, so that a step gains by its new centres alone
+    members = weights[:, None] * (early.labels_[:, None] == np.arange(4))
+    change = early.centers_.coef - members / members.sum(axis=0)
+    gain = members.sum(axis=0) @ np.einsum("ic,ij,jc->c", change, RBF(1.0)(X), change)
+    assert early.certificate_.residual == pytest.approx(gain / early.inertia_, rel=1e-9)
+    assert not early.certificate_.converged

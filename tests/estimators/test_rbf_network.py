@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline, RBFInterpolator
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import RBFNetwork
 from representer.kernels import RBF, Multiquadric, Polyharmonic, Precomputed, Sigmoid, Spectrum, ThinPlate
+from representer.solvers.saddle import Saddle
 from representer.testing.kernel_laws import derivative
 
 RNG = np.random.default_rng(0)
@@ -280,3 +281,32 @@ def test_points_that_cannot_work():
         RBFNetwork().dual_basis(0)
     with pytest.raises(IndexError):
         RBFNetwork().fit(X, y).dual_basis(60)
+
+
+@pytest.mark.parametrize("options", [{}, {"alpha": 0.1}, {"alpha": [0.1, 1.0], "centers": 8}], ids=str)
+def test_certificate_is_that_of_the_coefficients(options):
+    """The residual of the system, or of the gradient where centres are not the data."""
+    rng = np.random.default_rng(0)
+    X, Y, weights = rng.uniform(size=(30, 2)), rng.normal(size=(30, 2)), rng.uniform(0.5, 2.0, 30)
+    model = RBFNetwork(**options).fit(X, Y, weights)
+    found, f = model.certificate_, model.function_
+    assert found.converged
+    assert found.residuals.shape == (2,)
+    assert found.residual < 1e-12
+    rest = weights[:, None] * (Y - f(X))
+    P = f.polynomials(model.centers_)
+    gradient = model.kernel_(X, model.centers_).T @ rest - model.alpha_ * model.kernel_(model.centers_) @ f.radial.coef
+    gradient -= P @ np.linalg.lstsq(P, gradient, rcond=None)[0]
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-11)
+    n, m = 30, len(model.centers_)
+    assert found.kernel_evaluations == (4 * n * m + m * (m + 1) if "centers" in options else n * (n + 1))
+
+
+def test_a_solution_that_is_off_is_told(monkeypatch):
+    solve = Saddle.solve
+    monkeypatch.setattr(Saddle, "solve", lambda self, *given: tuple(1.001 * part for part in solve(self, *given)))
+    X = np.random.default_rng(0).uniform(size=(20, 2))
+    with pytest.warns(
+        ConvergenceWarning, match="relative residual of 0.001, not the tolerance 1e-06; use a larger alpha"
+    ):
+        RBFNetwork().fit(X, np.sin(X[:, 0]))

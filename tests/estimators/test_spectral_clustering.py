@@ -3,6 +3,7 @@ import pytest
 import sklearn.cluster
 import sklearn.manifold
 from sklearn.datasets import make_circles
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -101,3 +102,37 @@ def test_the_plan_is_what_a_fit_takes(memory, peak_of):
     model = SpectralClustering(3, kernel=RBF(1.0), memory=memory, n_init=1)
     peak, _ = peak_of(lambda: model.fit(X))
     assert peak == pytest.approx(model.plan(X).bytes, rel=0.2) or peak < 4e6
+
+
+@pytest.mark.parametrize("n", [80, 1100])  # all eigenvectors at once, and a few by iteration
+def test_certificate_is_that_of_the_eigenvectors(n, rng):
+    X = rng.normal(size=(n, 2))
+    model = SpectralClustering(3, kernel=RBF(1.0), n_init=1).fit(X)
+    A = RBF(1.0)(X)
+    np.fill_diagonal(A, 0.0)
+    root = np.sqrt(A.sum(axis=1))
+    vectors = model.embedding_ * root[:, None]
+    rest = (A / np.outer(root, root)) @ vectors - vectors * (1.0 - model.eigenvalues_)
+    assert np.linalg.norm(rest, axis=0).max() < 1e-12
+    assert model.certificate_.residuals.shape == (3,)
+    assert model.certificate_.residual < 1e-12
+    assert model.certificate_.converged
+
+
+def test_edges_far_below_the_diagonal_keep_their_digits(rng):
+    """With a short length scale degrees are sums of tiny values, which k(x, x) = 1 would drown."""
+    X = rng.normal(size=(1100, 2))
+    model = SpectralClustering(2, kernel=RBF(0.003), n_init=1).fit(X)
+    assert model.certificate_.residual < 1e-12
+
+
+def test_eigenvectors_that_are_off_are_told(rng, monkeypatch):
+    find = SpectralClustering._eigenvectors
+
+    def off(self, problem, count):
+        values, vectors, products = find(self, problem, count)
+        return values + 0.01, vectors, products
+
+    monkeypatch.setattr(SpectralClustering, "_eigenvectors", off)
+    with pytest.warns(ConvergenceWarning, match=r"residual \|N u - lambda u\| of 0.01"):
+        SpectralClustering(2).fit(rng.normal(size=(30, 2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,14 @@ from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.problems.ridge import RidgeProblem
-from representer.result import Budget, Plan
+from representer.result import Budget, Certificate, Plan, Result, Work, certify
 from representer.solvers import cholesky, choose
 from representer.solvers.memory import bytes_of_tiles
+
+CERTIFIED = 8
+"""Training inputs whose embeddings a fit computes and certifies."""
+ADVICE = "use a larger alpha or tol, or solver='cholesky'"
+"""What to do where iterations stopped early."""
 
 
 class ConditionalMeanEmbedding(KernelEstimator):
@@ -36,7 +42,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         Strength of the regulariser, as in `KernelRidge`; n lambda in papers that divide by n.
     solver : {"auto", "cholesky", "conjugate_gradient"}
         As in `KernelRidge`. A Cholesky factor is computed by `fit` and kept; conjugate gradients solve anew for each
-        call and store no n x n matrix.
+        call and store no n x n matrix; `fit` solves once for its certificate.
     tol : float
         Relative residual of conjugate gradients.
     memory : int, optional
@@ -48,6 +54,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
     kernel_x_, kernel_y_ : Kernel
         The kernels with all length scales.
     X_fit_, Y_fit_ : inputs
+    certificate_ : Certificate
+        Of the embeddings mu(x) of some training inputs x, evenly spaced: their relative residuals.
 
     References
     ----------
@@ -105,7 +113,10 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self._plan = self._plan_of(self._problem, self._budget())
         self._plan.require()
         with _parallel.blas_threads_for(n):
+            begin = perf_counter()
             self._factor = self._factorise() if self._plan.solver == cholesky.name else None
+            self.certificate_ = self._certificate(begin)
+        self._warn_unless_converged(self.certificate_, ADVICE)
         return self
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
@@ -141,15 +152,32 @@ class ConditionalMeanEmbedding(KernelEstimator):
                 "or a kernel_x that is positive semidefinite."
             ) from None
 
+    def _certificate(self, begin: float) -> Certificate:
+        """Of b(x) = (K + alpha I)^(-1) k(x) for some of the training inputs x."""
+        n, plan = self._problem.n, self._plan
+        some = np.linspace(0, n - 1, min(n, CERTIFIED)).astype(int)
+        columns = self._problem.gram.astype(np.float64).block(slice(None), some)
+        if self._factor is None:
+            return self._iterate(columns).certificate
+        problem, coef = self._with_targets(columns), cho_solve(self._factor, columns, check_finite=False)
+        work = Work(plan.solver, plan.reason, 1, plan.bytes, perf_counter() - begin, "float64")
+        return certify(problem, coef, np.zeros(len(some)), work, self.tol)
+
+    def _with_targets(self, B: np.ndarray) -> RidgeProblem:
+        return replace(self._problem, targets=B, alpha=np.full(B.shape[1], float(self.alpha)))
+
+    def _iterate(self, B: np.ndarray) -> Result:
+        """(K + alpha I)^(-1) B by the planned solver."""
+        problem, budget = self._with_targets(B), self._budget()
+        solver, _ = choose.ridge(problem, budget, self._plan.solver)
+        return solver.solve(problem, budget, self._plan.reason)
+
     def _solve(self, B: np.ndarray) -> np.ndarray:
         """(K + alpha I)^(-1) B."""
         if self._factor is not None:
             return cho_solve(self._factor, B, check_finite=False)
-        flat = B.reshape(len(B), -1)
-        problem = replace(self._problem, targets=flat, alpha=np.full(flat.shape[1], float(self.alpha)))
-        solver, _ = choose.ridge(problem, self._budget(), self._plan.solver)
-        result = solver.solve(problem, self._budget(), self._plan.reason)
-        self._warn_unless_converged(result.certificate, "use a larger alpha or tol, or solver='cholesky'")
+        result = self._iterate(B.reshape(len(B), -1))
+        self._warn_unless_converged(result.certificate, ADVICE)
         return result.coef.reshape(B.shape)
 
     def embed(self, X: Any) -> Function:

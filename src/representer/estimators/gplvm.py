@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from representer.kernels import checks
 from representer.kernels.algebra import Scaled
 from representer.kernels.base import Gradients, Kernel, require_definite
 from representer.kernels.stationary import RBF
+from representer.problems.judgement import Judgement
 from representer.processes.latent import LatentMap, climb
 from representer.processes.likelihood import Factor, log_marginal_likelihood
 from representer.processes.variational import Landmarks
-from representer.result import Plan
+from representer.result import Plan, Work, certificate_of
 
 EXACT_UP_TO = 2000
 """Rows up to which the likelihood is exact when the number of landmarks is not given."""
@@ -87,6 +89,10 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     n_iter_ : int
     converged_ : bool
         Whether the search ended by itself; `report` says why it stopped.
+    certificate_ : Certificate
+        Of the latent points and hyper-parameters: the largest part of the gradient of the likelihood, which a step
+        within the bounds could follow, over the number of entries of X. Its tolerance is the root of ``tol``, and a
+        search that ends as the likelihood hardly rises may be above it.
 
     References
     ----------
@@ -248,7 +254,9 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
             of_theta, unknowns.names, theta, bounds, variance, 0, check_random_state(0)
         )[0]
         free = np.tile([-np.inf, np.inf], (points.size, 1))
-        x = self._run(negative, np.append(points.ravel(), theta), np.concatenate([free, bounds]))
+        bounds, begin = np.concatenate([free, bounds]), perf_counter()
+        x = self._run(negative, np.append(points.ravel(), theta), bounds)
+        self._certify(-negative(x)[1], x, bounds, Y, perf_counter() - begin)
         self.embedding_, landmarks, self.kernel_, self.noise_ = unknowns.at(x)
         self.landmarks_ = None if U is None else landmarks
 
@@ -280,6 +288,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
             raise np.linalg.LinAlgError("No positive definite covariance was found; use more noise.")
         self.log_marginal_likelihood_, self.path_ = -float(result.fun), np.array(path)
         self.n_iter_, self.converged_, self._message = int(result.nit), bool(result.success), str(result.message)
+        self._evaluations = int(result.nfev)
         if not self.converged_:
             last = path[-1] - path[max(0, len(path) - 11)]
             warn_user(
@@ -287,6 +296,18 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
                 f"log likelihood by {last:.3g}, to {path[-1]:.6g}. Use a larger max_iter or tol if that is much.",
             )
         return result.x
+
+    def _certify(self, gradient: np.ndarray, x: np.ndarray, bounds: np.ndarray, Y: np.ndarray, seconds: float) -> None:
+        """Judge a point by the gradient of the likelihood there; a direction out of the bounds does not count."""
+        low, high = bounds.T
+        blocked = ((x <= low) & (gradient < 0.0)) | ((x >= high) & (gradient > 0.0))
+        residual = np.where(blocked, 0.0, np.abs(gradient)).max() / Y.size
+        judgement = Judgement(np.array([residual]), "gradient", primal=-self.log_marginal_likelihood_)
+        plan = self._plan(len(Y))
+        work = Work(plan.solver, plan.reason, self.n_iter_, plan.bytes, seconds, "float64")
+        n, m = len(Y), self._count_landmarks(len(Y))
+        values = self._evaluations * (n * m + m * m if m else n * n)
+        self.certificate_ = certificate_of([judgement], work, np.sqrt(self.tol), values)
 
     def _condition(self, Y: np.ndarray) -> None:
         """The posterior of the map, given the latent points."""
@@ -363,6 +384,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
             f"noise variance: {self.noise_:.4g}",
             f"log marginal likelihood: {self.log_marginal_likelihood_:.6g} ({how}), from {self.path_[0]:.6g}",
             f"search: {self._message}; {self.n_iter_} iterations",
+            f"gradient: {self.certificate_.residual:.2g} for each entry (tolerance {self.certificate_.tolerance:.2g})",
         ]
         if not self.converged_:
             lines.append("try: a larger max_iter, or a larger tol if the likelihood hardly changes any more.")

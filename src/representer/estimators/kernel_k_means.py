@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,8 @@ from representer.gram.stored import stored_if_small
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import require_definite
-from representer.result import Plan, plan_of_products
+from representer.problems.clusters import ClusterProblem
+from representer.result import Plan, Work, certify, plan_of_products
 
 
 def _columns_times(K: Operator, index: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -62,6 +65,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         The kernel used, with all length scales.
     n_iter_ : int
         Steps from the start that was kept.
+    certificate_ : Certificate
+        By which part of it a further step would lower the sum; zero at a local minimum.
 
     References
     ----------
@@ -104,14 +109,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         check_count(self.n_clusters, checks.number_of(X))
         checks.integer(self.n_init, "n_init", most=100_000)
-        self._budget()
-        checks.integer(self.max_iter, "max_iter")
+        budget = self._budget()
         given = check_weights(sample_weight, X)
         weights, unit = in_units(np.ones(checks.number_of(X)) if given is None else given)
         kernel = to_kernel(self.kernel).with_default_scales(X, None if given is None else weights)
         require_definite(kernel, "a mean")
         gram = self._gram(kernel, X)
-        self._plan_of(gram).require()
+        begin, plan = perf_counter(), self._plan_of(gram)
+        plan.require()
         with _parallel.one_blas_thread():
             K = stored_if_small(gram)
             runs = [
@@ -119,16 +124,20 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 for labels in self._starts(K, gram, weights)
                 for run in _lloyd(K, weights, labels, self.n_clusters, self.max_iter)
             ]
-        # the first of those that are equal up to rounding
-        best = min(run[0] for run in runs)
-        inertia, labels, members, norms, steps = next(run for run in runs if run[0] <= best * (1 + 1e-9))
+            # the first of those that are equal up to rounding
+            best = min(run[0] for run in runs)
+            inertia, labels, members, norms, steps = next(run for run in runs if run[0] <= best * (1 + 1e-9))
+            total = sum(run[4] for run in runs)
+            work = Work(plan.solver, plan.reason, total, plan.bytes, perf_counter() - begin, str(K.dtype))
+            certificate = certify(ClusterProblem(K, weights), members, labels, work, budget.tol)
+        self.certificate_ = replace(certificate, primal=(certificate.primal or 0.0) * unit)
         self.kernel_, self.inertia_, self.labels_, self.n_iter_ = kernel, inertia * unit, labels.astype(np.int32), steps
         self.centers_ = Function(kernel, gram.X, members, prepared=gram.inputs, threads=self.threads)
         self._norms, self._n_features_out = norms, self.n_clusters
         found = len(np.unique(labels))
         if found < self.n_clusters:
             self._warn(f"Only {found} of {self.n_clusters} clusters have members: there are too few distinct inputs")
-        elif steps == self.max_iter:
+        elif not self.certificate_.converged:
             self._warn(f"The clusters still moved after max_iter={self.max_iter} steps; use more")
         return self
 

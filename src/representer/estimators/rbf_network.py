@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,8 @@ from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
 from representer.kernels.stationary import RationalQuadratic
-from representer.result import Budget, Plan
+from representer.problems.network import NetworkProblem
+from representer.result import Budget, Certificate, Plan, Work, certificate_of
 from representer.solvers.saddle import Polynomials, Restricted, Saddle
 
 RADIAL: dict[str, Kernel] = {
@@ -116,6 +119,8 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         The numbers a.
     degree_ : int
     alpha_ : float
+    certificate_ : Certificate
+        How far the numbers a and b are from solving their system.
     loo_scores_ : array of shape (n_alphas,)
         With a path: minus the weighted mean squared leave-one-out error for each alpha.
     loo_predictions_ : array of shape (n,) or (n, n_targets)
@@ -179,11 +184,15 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         every, X, Y, weights = X, X[rows], y.reshape(len(y), -1)[rows], weights[rows]
         self.kernel_, self.X_fit_, self.alpha_ = kernel.with_default_scales(X, weights), X, float(alphas[0])
         self.centers_ = X if self.centers is None else self._centers(X, weights)
-        self._plan_of(len(X), len(self.centers_), budget).require()
+        begin, plan = perf_counter(), self._plan_of(len(X), len(self.centers_), budget)
+        plan.require()
         with _parallel.blas_threads_for(len(X)):
-            self._solver = self._system(weights, len(alphas) > 1)
+            problem = self._problem(Y, weights)
+            self._solver = self._system(problem, len(alphas) > 1)
             left_out = self._choose(alphas, Y, weights) if len(alphas) > 1 else None
             self.function_ = self._network(Y)
+            self.certificate_ = self._certificate(replace(problem, alpha=self.alpha_), plan, budget.tol, begin)
+        self._warn_unless_converged(self.certificate_, "use a larger alpha, fewer centers, or a kernel less smooth")
         self.dual_coef_ = self.function_.radial.coef
         if left_out is not None:
             self.loo_predictions_ = left_out if len(rows) == len(every) else self.function_(every)
@@ -241,16 +250,23 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
             raise ValueError("A path of alphas has a 0 in it; give positive numbers, or alpha=0 alone to interpolate.")
         return alphas
 
-    def _system(self, weights: np.ndarray, path: bool) -> Saddle | Restricted:
-        """The solver for these inputs; sets the polynomials."""
-        X, gram = self.X_fit_, self._gram(self.kernel_, self.centers_)
+    def _problem(self, Y: np.ndarray, weights: np.ndarray) -> NetworkProblem:
+        """The problem for these targets; sets the polynomials."""
+        X, centers = self.X_fit_, self._gram(self.kernel_, self.centers_)
         self._polynomials = Polynomials.on(X, self.degree_)
         P = self._polynomials(X)
         if self.centers is None:
-            solver: Saddle | Restricted = Saddle(gram, P, weights)
+            return NetworkProblem(centers, centers, P, P, Y, weights, self.alpha_)
+        both = self._gram(self.kernel_, X, Y=self.centers_)
+        return NetworkProblem(both, centers, P, self._polynomials(self.centers_), Y, weights, self.alpha_)
+
+    def _system(self, problem: NetworkProblem, path: bool) -> Saddle | Restricted:
+        """The solver for these inputs."""
+        X, P, weights = self.X_fit_, problem.P, problem.weights
+        if problem.at_data:
+            solver: Saddle | Restricted = Saddle(problem.gram, P, weights)
         else:
-            both = self._gram(self.kernel_, X, Y=self.centers_)
-            solver = Restricted(both, gram, P, self._polynomials(self.centers_), weights)
+            solver = Restricted(problem.gram, problem.centers, P, problem.P_centers, weights)
         rank = solver.outer.rank
         if path and len(X) <= rank:
             raise ValueError(
@@ -260,6 +276,15 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         if rank < P.shape[1]:
             self._warn_undetermined(X, P.shape[1])
         return solver
+
+    def _certificate(self, problem: NetworkProblem, plan: Plan, tol: float, begin: float) -> Certificate:
+        """Of the fitted coefficients."""
+        targets = problem.targets.shape[1]
+        a, b = (coef.reshape(len(coef), targets) for coef in (self.function_.radial.coef, self.function_.coef))
+        judgement = problem.judge(a, b)
+        work = Work(plan.solver, plan.reason, 1, plan.bytes, perf_counter() - begin, "float64")
+        evaluations = sum(gram.evaluations for gram in {problem.gram, problem.centers})
+        return certificate_of([judgement], work, tol, evaluations)
 
     def _most_centers(self) -> int:
         if isinstance(self.centers, Integral):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic
 from representer.estimators.inputs import check_inputs, to_kernel
 from representer.estimators.kernel_k_means import check_count
-from representer.gram.operator import Operator
 from representer.gram.stored import stored_if_small
 from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.result import Plan, plan_of_products
+from representer.problems.laplacian import LaplacianProblem
+from representer.result import Plan, Work, certify, plan_of_products
 
 DENSE_LAPLACIAN_UP_TO = 1000
 """Rows up to which all eigenvectors at once are faster than a few by iteration."""
@@ -54,6 +55,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         Of the normalised Laplacian; as many are zero as the graph has parts without edges between them.
     kernel_ : Kernel
         The kernel used, with all length scales.
+    certificate_ : Certificate
+        Of the eigenvectors: the residual of each.
 
     References
     ----------
@@ -97,26 +100,29 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         n = checks.number_of(X)
         check_count(self.n_clusters, n)
         checks.integer(self.n_init, "n_init", most=100_000)
-        self._budget()
+        budget = self._budget()
         count = self.n_clusters if self.n_components is None else checks.integer(self.n_components, "n_components")
         if count > n:
             raise ValueError(f"n_components is {count}, but there are only {n} inputs.")
         self.kernel_ = to_kernel(self.kernel).with_default_scales(X)
         gram = self._gram(self.kernel_, X)
-        self._plan_of(gram).require()
+        begin, plan = perf_counter(), self._plan_of(gram)
+        plan.require()
         K = stored_if_small(gram)
-        own = K.diag().astype(np.float64)
-        degrees = K @ np.ones(n) - own
-        if degrees.min() < -1e-10 * np.abs(degrees).max():
+        if K.stored is not None:
+            np.fill_diagonal(K.stored, 0.0)  # sums of small edges would lose their digits to k(x, x)
+        problem = LaplacianProblem(K)
+        if problem.degrees.min() < -1e-10 * np.abs(problem.degrees).max():
             raise ValueError(
                 "An input has a negative sum of kernel values, which no graph has; "
                 "use a kernel without negative values, such as RBF."
             )
-        isolated = degrees <= 1e-14 * max(np.abs(own).max(), degrees.max())
-        root = np.where(isolated, 1.0, np.sqrt(np.where(isolated, 1.0, degrees)))
         with _parallel.blas_threads_for(n):
-            values, vectors = self._eigenvectors(K, root, isolated, count)
-        self.eigenvalues_, self.embedding_ = 1.0 - values, vectors / root[:, None]
+            values, vectors, products = self._eigenvectors(problem, count)
+            work = Work(plan.solver, plan.reason, products, plan.bytes, perf_counter() - begin, str(gram.dtype))
+            self.certificate_ = certify(problem, vectors, values, work, budget.tol)
+        self._warn_unless_converged(self.certificate_, "use inputs in float64, or a longer length_scale")
+        self.eigenvalues_, self.embedding_ = 1.0 - values, vectors / problem.root[:, None]
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
         means = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed).fit(self.embedding_)
         self.labels_ = means.labels_
@@ -131,25 +137,26 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         dense = 24 * n * n if n <= DENSE_LAPLACIAN_UP_TO else 8 * n * (2 * self.n_clusters + 20)
         return plan_of_products("eigenvectors of the Laplacian", gram, dense, 60)
 
-    def _eigenvectors(
-        self, K: Operator, root: np.ndarray, isolated: np.ndarray, count: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The largest eigenvalues of D^(-1/2) A D^(-1/2), falling, and their vectors with largest entry positive.
+    def _eigenvectors(self, problem: LaplacianProblem, count: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """The largest eigenvalues of N, falling, their vectors with largest entry positive, and products that it took.
 
-        An isolated input is a part of the graph by itself, as if it were its own neighbour.
+        All eigenvectors at once count as one.
         """
-        n, own = len(root), K.diag().astype(np.float64)
+        K, n, products = problem.gram, len(problem.gram), 1
         if K.stored is not None and (n <= DENSE_LAPLACIAN_UP_TO or count >= n - 1):
             A = K.stored.astype(np.float64)
-            np.fill_diagonal(A, isolated)
-            values, vectors = eigh(A / np.multiply.outer(root, root), subset_by_index=[n - count, n - 1])
+            np.fill_diagonal(A, problem.isolated)
+            values, vectors = eigh(
+                A / np.multiply.outer(problem.root, problem.root), subset_by_index=[n - count, n - 1]
+            )
         else:
 
             def apply(v: np.ndarray) -> np.ndarray:
-                scaled = v.ravel() / root
-                return (K @ scaled - own * scaled) / root + isolated * v.ravel()
+                nonlocal products
+                products += 1
+                return problem.apply(v.ravel())
 
             operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
-            values, vectors = eigsh(operator, count, which="LA", v0=root)
+            values, vectors = eigsh(operator, count, which="LA", v0=problem.root)
         values, vectors = values[::-1], vectors[:, ::-1]
-        return values, vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
+        return values, vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)]), products

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit
 
 from representer import _parallel
+from representer.gram.stored import Stored
 from representer.gram.tiled import Gram
 from representer.kernels.base import Gradients, Kernel
 from representer.losses.logistic import Logistic
+from representer.problems.judgement import Judgement
 from representer.problems.loss import LossProblem
 from representer.regularizers import SquaredNorm
 from representer.result import Budget
@@ -75,6 +78,12 @@ class Laplace:
         u = by_mode - S @ (K @ by_mode)
         V = 0.5 * (np.outer(self.coef, self.coef) - S) + np.outer(u, self.coef)
         return self.problem.gram.contract(V)
+
+    def judge(self) -> Judgement:
+        """The duality gap of the mode, relative to the objective, by the float64 kernel values in memory."""
+        point = self.found.point
+        problem = replace(self.problem, gram=Stored(self.problem.gram, self.K))
+        return problem.judge(point.coef, point.intercept, self.found.dual.v)
 
     def moments(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of f at each x in X."""
