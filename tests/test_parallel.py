@@ -2,6 +2,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -346,3 +347,12 @@ def test_small_matrices_have_one_blas_thread(n, few, three_blas_threads):
     with _parallel.blas_threads_for(n):
         assert blas_threads() == ([1] * len(three_blas_threads) if few else three_blas_threads)
     assert blas_threads() == three_blas_threads
+
+
+def test_one_thread_counts_for_the_thread_that_asked_for_it():
+    outside = _parallel.default_threads()
+    with _parallel.one_thread(), _parallel.one_thread():
+        assert _parallel.default_threads() == 1
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(_parallel.default_threads).result() == outside
+    assert _parallel.default_threads() == outside

@@ -39,8 +39,27 @@ Tile = tuple[slice, slice]
 Part = TypeVar("Part")
 
 
+_alone = threading.local()
+"""depth: how many contexts of `one_thread` the present thread is in."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Maps of the present thread take one thread if they are not told how many: tasks of a scheduler with its own."""
+    _alone.depth = getattr(_alone, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _alone.depth -= 1
+
+
 def default_threads() -> int:
-    """As many threads as OMP_NUM_THREADS says, else one for each core that this process may use."""
+    """As many threads as OMP_NUM_THREADS says, else one for each core that this process may use.
+
+    It is one within `one_thread`.
+    """
+    if getattr(_alone, "depth", 0):
+        return 1
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     return int(wanted) if wanted.isdigit() and int(wanted) > 0 else _cores()
 

@@ -9,6 +9,7 @@ from typing import Any
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows
 from representer.rows.checkpoint import Journal
+from representer.rows.distributed.dask_rows import DaskRows, is_dask
 from representer.rows.files import NpyFiles, ParquetFiles
 from representer.rows.layout import Layout
 from representer.rows.streams import Generated, Opened, StreamRows
@@ -27,8 +28,8 @@ def rows(source: Any, *, target: Any = None, weight: Any = None, columns: Any = 
     source : str, path, list of paths, function, iterator, or table
         Files by name, such as ``"flights-*.parquet"`` or ``["a.npy", "b.npy"]``, or a folder of Parquet files; a
         function that opens a stream of batches each time it is called, such as an Arrow reader; an iterator of
-        batches, for fits that read them once; or a table in memory. Batches are Arrow batches, data frames, arrays, or
-        tuples (X, y) or (X, y, weights).
+        batches, for fits that read them once; a Dask array or data frame; or a table in memory. Batches are Arrow
+        batches, data frames, arrays, or tuples (X, y) or (X, y, weights).
     target : str, int, or list of them
         The column, or columns, of the target. For .npy files also the names of as many files of targets.
     weight : str or int, optional
@@ -58,6 +59,8 @@ def rows(source: Any, *, target: Any = None, weight: Any = None, columns: Any = 
 def _rows_of(source: Any, layout: Layout) -> Rows:
     if isinstance(source, Rows):
         raise TypeError("These are rows already; pass them to fit as they are.")
+    if is_dask(source):
+        return _of_dask(source, layout)
     if isinstance(source, str | Path) or _are_paths(source):
         return _of_files(source, layout)
     if callable(source):
@@ -89,6 +92,17 @@ def _of_files(source: Any, layout: Layout) -> Rows:
         raise ValueError("Give target and weight both as files, or both as numbers of columns, and no columns=.")
     files = NpyFiles(paths, beside[0], beside[1])
     return StreamRows(files, Layout() if any(each is not None for each in beside) else layout)
+
+
+def _of_dask(source: Any, layout: Layout) -> Rows:
+    """Columns of a data frame by name; of arrays, other collections."""
+    if not hasattr(source, "columns"):
+        if layout.columns is not None:
+            raise ValueError("columns= picks columns of a data frame; pass X[:, columns] of an array.")
+        return DaskRows(source, layout.target, layout.weight)
+    wanted = layout.inputs(list(source.columns), "The data frame")
+    y, w = (None if name is None else source[name] for name in (layout.target, layout.weight))
+    return DaskRows(source[wanted], y, w)
 
 
 def found(source: Any) -> list[Path]:

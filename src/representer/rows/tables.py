@@ -35,8 +35,16 @@ def at(X: Any, index: np.ndarray) -> Any:
 
 
 def contiguous(values: Any) -> Any:
-    """Arrays with their rows one after the other: BLAS may round products of others differently."""
-    return np.ascontiguousarray(values) if isinstance(values, np.ndarray) and values.dtype != object else values
+    """The same values, rows one after the other and aligned in memory, as arrays are that numpy has made.
+
+    BLAS may round products of others differently. Those that came over a network begin anywhere.
+    """
+    if sparse.issparse(values):
+        parts = (values.data, values.indices, values.indptr)
+        return values if all(part.flags.aligned for part in parts) else values.copy()
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return np.require(values, requirements=["C", "ALIGNED"])
+    return values
 
 
 def stacked(parts: list[Any]) -> Any:
