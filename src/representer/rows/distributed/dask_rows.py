@@ -24,7 +24,7 @@ WAVE = 512
 """Partitions that are given to the scheduler at a time, between which a checkpoint may be written."""
 BRANCHES = 8
 """Sums that are added by one task."""
-FEW_ROWS = 64
+TRIAL_ROWS = 64
 """Rows on which the driver tries a part, so that loops are compiled there, once, before workers need them."""
 EMPTY = "X is empty: none of its partitions has rows."
 
@@ -85,7 +85,7 @@ class DaskRows(Rows):
         """Some rows, of the first partition."""
         few = dask().delayed(tasks.beginning, pure=True)
         for X, y, w in self._parts:
-            ((X, y, w),) = self._compute([few(X, y, w, FEW_ROWS)])
+            ((X, y, w),) = self._compute([few(X, y, w, TRIAL_ROWS)])
             if tables.number_of_rows(X):
                 return tasks.own(X), tables.contiguous(y), tables.contiguous(w)
         raise ValueError(EMPTY)
