@@ -135,6 +135,15 @@ def chi2(x, y, length_scale=1.0):
     return np.exp(-np.sum((x - y) ** 2 / ((x + y) * length_scale[filled])))
 
 
+def tanimoto(x, y, packed=False):
+    whole = np.sum(x * x) + np.sum(y * y) - np.sum(x * y)
+    return np.sum(x * y) / whole if whole else 1.0
+
+
+def min_max(x, y, packed=False):
+    return np.minimum(x, y).sum() / np.maximum(x, y).sum() if np.any(x + y) else 1.0
+
+
 def brownian(x, y, hurst=0.5):
     return 0.5 * (power(np.sum(x * x), hurst) + power(np.sum(y * y), hurst) - power(squared_distance(x, y), hurst))
 
@@ -210,6 +219,8 @@ FORMULAS = {
     "HistogramIntersection": histogram_intersection,
     "Chi2": chi2,
     "Brownian": brownian,
+    "Tanimoto": tanimoto,
+    "MinMax": min_max,
     "Intersection": intersection,
     "Subset": common_subsets,
     "Jaccard": jaccard,

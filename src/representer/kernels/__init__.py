@@ -8,8 +8,11 @@ from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlat
 from representer.kernels.counts import Counted, Counts
 from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers
+from representer.kernels.fingerprints import MinMax, Tanimoto
 from representer.kernels.graph_inputs import Graphs
+from representer.kernels.graphs import EdgeHistogram, ShortestPath, VertexHistogram, WeisfeilerLehman
 from representer.kernels.histogram import Chi2, HistogramIntersection
+from representer.kernels.mismatches import GappedKmer, Mismatch
 from representer.kernels.missing import Missing
 from representer.kernels.normalized import Normalized
 from representer.kernels.pairwise import Pairwise
@@ -21,6 +24,8 @@ from representer.kernels.sets import Intersection, Jaccard, Subset
 from representer.kernels.spline import Brownian
 from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic, Stationary
 from representer.kernels.strings import Spectrum
+from representer.kernels.text import Characters, Words
+from representer.kernels.weighted_degree import WeightedDegree
 
 __all__ = [
     "RBF",
@@ -29,15 +34,18 @@ __all__ = [
     "Bumps",
     "Callable",
     "Categorical",
+    "Characters",
     "Chi2",
     "Constant",
     "Cosine",
     "Counted",
     "Counts",
     "DotProduct",
+    "EdgeHistogram",
     "Exp",
     "FeatureMap",
     "Fourier",
+    "GappedKmer",
     "Graphs",
     "Haar",
     "HistogramIntersection",
@@ -49,6 +57,8 @@ __all__ = [
     "Linear",
     "Mallows",
     "Matern",
+    "MinMax",
+    "Mismatch",
     "Missing",
     "Multiquadric",
     "Normalized",
@@ -64,13 +74,19 @@ __all__ = [
     "Quadratic",
     "RationalQuadratic",
     "Scaled",
+    "ShortestPath",
     "Sigmoid",
     "Sigmoids",
     "Spectrum",
     "Stationary",
     "Subset",
     "Sum",
+    "Tanimoto",
     "ThinPlate",
     "TruncatedPowers",
+    "VertexHistogram",
+    "WeightedDegree",
+    "WeisfeilerLehman",
+    "Words",
     "ranks",
 ]

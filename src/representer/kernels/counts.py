@@ -160,7 +160,7 @@ class Counts(Kernel):
             rows.eliminate_zeros()
         return rows
 
-    def prepare(self, X: Any, like: Any = None) -> Tallied:
+    def prepare(self, X: Any, like: Any = None) -> Any:
         self.check()
         _ = self._by, self.level_weights()  # raise before long work
         counts, keys, levels, _ = self._counts(X)
@@ -169,13 +169,13 @@ class Counts(Kernel):
         raw = None if self.weights is None else counts
         return Tallied(_with_keys(rows, keys), levels, raw)
 
-    def fill(self, A: Tallied, B: Tallied, tile: np.ndarray) -> None:
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         if self.compare is None:
             A.rows.products(B.rows, tile)
         else:
             self.compare.fill(A.rows, B.rows, tile)
 
-    def diagonal(self, A: Tallied) -> np.ndarray:
+    def diagonal(self, A: Any) -> np.ndarray:
         return A.rows.squared_norms if self.compare is None else self.compare.diagonal(A.rows)
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
@@ -184,7 +184,7 @@ class Counts(Kernel):
         counts, _, levels, _ = self._counts(X)
         return clone(self).set_params(compare=self.compare.with_default_scales(self._weighted(counts, levels), weights))
 
-    def vjp(self, A: Tallied, B: Tallied, W: np.ndarray) -> Gradients:
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         gradients: Gradients = {}
         if self.compare is not None:
             add_gradients(gradients, self.compare.vjp(A.rows, B.rows, W), "compare__")

@@ -15,8 +15,9 @@ from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_
 from representer.kernels.tiles import new_tile
 
 
-def _histograms(X: Any, kernel: Kernel, like: Any) -> Any:
-    X = checks.vectors(X, kernel, None if like is None else like.values)
+def histograms(X: Any, kernel: Kernel, like: Any) -> Any:
+    """Rows of numbers, as wide as those of ``like``, none of which is negative."""
+    X = checks.vectors(X, kernel, like)
     if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
         raise ValueError(
             f"X has negative entries; {type(kernel).__name__} compares histograms, whose entries are zero or positive."
@@ -30,7 +31,7 @@ class HistogramIntersection(Kernel):
     compares_by = "minima"
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
-        return lay_out(_histograms(X, self, like))
+        return lay_out(histograms(X, self, None if like is None else like.values))
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.minima(B, tile)
@@ -61,7 +62,7 @@ class Chi2(Kernel):
         self.length_scale = length_scale
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
-        X = _histograms(X, self, like)
+        X = histograms(X, self, None if like is None else like.values)
         return lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:

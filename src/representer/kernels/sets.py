@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from hashlib import blake2b
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import sparse
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.counts import Counted, Counts, Tallied
+from representer.kernels.labels import key_of
 
 
 class SetKernel:
@@ -122,20 +122,7 @@ class Jaccard(SetKernel, Counts):
 
 def item_key(item: Any) -> int:
     """An unsigned 64-bit number for an item, the same for equal items and in every process."""
-    return int.from_bytes(blake2b(_content(item), digest_size=8).digest(), "little")
-
-
-def _content(item: Any) -> bytes:
-    """Bytes that equal items share, and no others."""
-    if isinstance(item, str):
-        return b"s" + item.encode("utf-8", "surrogatepass")
-    if isinstance(item, np.generic):
-        item = item.item()
-    if isinstance(item, Real):
-        number: Any = item
-        whole = isinstance(item, Integral) or number == number // 1
-        return b"i%d" % int(number) if whole else b"f" + float(number).hex().encode()
-    if isinstance(item, tuple | frozenset):
-        parts = [blake2b(_content(part)).digest() for part in item]
-        return b"t" + b"".join(parts) if isinstance(item, tuple) else b"S" + b"".join(sorted(parts))
-    return b"o" + pickle.dumps(item, protocol=4)
+    try:
+        return key_of(item)
+    except TypeError:  # no number, string, tuple or frozen set of such
+        return int.from_bytes(blake2b(pickle.dumps(item, protocol=4), digest_size=8).digest(), "little")

@@ -1,0 +1,80 @@
+"""Patterns in graphs that lie one after the other in one CSR matrix: subtrees, and pairs of nodes some steps apart."""
+
+import numpy as np
+
+from representer._loops.jit import loop
+from representer._loops.words import joined, mixed
+
+
+@loop
+def refine(labels, indptr, indices, edge_labels):
+    """New labels of all nodes: each from the old label of the node and those of its neighbours, in any order.
+
+    With ``edge_labels``, one for each entry of ``indices``, from those as well.
+    """
+    out = np.empty(labels.size, np.uint64)
+    for v in range(labels.size):
+        around = np.uint64(0)
+        for e in range(indptr[v], indptr[v + 1]):
+            label = labels[indices[e]]
+            around += joined(label, edge_labels[e]) if edge_labels.size else mixed(label)
+        out[v] = joined(labels[v], around)
+    return out
+
+
+@loop
+def distances(labels, starts, indptr, indices):
+    """Owner, key, how often, and one example of each (label, number of steps, label), by breadth-first search.
+
+    Pairs are counted in both directions. The example is the first node and the last one.
+    """
+    most = 0
+    for g in range(starts.size - 1):
+        most = max(most, starts[g + 1] - starts[g])
+    steps, queue, capacity = np.empty(most, np.int64), np.empty(most, np.int64), 1024
+    owners, keys, amounts = np.empty(capacity, np.int64), np.empty(capacity, np.uint64), np.empty(capacity)
+    sources, targets, size = np.empty(capacity, np.int64), np.empty(capacity, np.int64), 0
+    table = np.full(64, -1)
+    for g in range(starts.size - 1):
+        first, n, begin = starts[g], starts[g + 1] - starts[g], size
+        for s in range(n):
+            steps[:n] = -1
+            steps[s], queue[0], head, tail = 0, s, 0, 1
+            while head < tail:
+                u = queue[head]
+                head += 1
+                for e in range(indptr[first + u], indptr[first + u + 1]):
+                    v = indices[e] - first
+                    if steps[v] < 0:
+                        steps[v], queue[tail] = steps[u] + 1, v
+                        tail += 1
+                if u == s:
+                    continue
+                key = joined(joined(labels[first + s], np.uint64(steps[u])), labels[first + u])
+                place = np.int64(key & np.uint64(table.size - 1))
+                while table[place] >= 0 and keys[table[place]] != key:
+                    place = (place + 1) & (table.size - 1)
+                if table[place] >= 0:
+                    amounts[table[place]] += 1.0
+                    continue
+                if size == capacity:
+                    capacity *= 2
+                    owners, keys = np.append(owners, owners), np.append(keys, keys)
+                    amounts = np.append(amounts, amounts)
+                    sources, targets = np.append(sources, sources), np.append(targets, targets)
+                owners[size], keys[size], amounts[size] = g, key, 1.0
+                sources[size], targets[size], table[place] = first + s, first + u, size
+                size += 1
+                if 2 * (size - begin) > table.size:  # a table twice as large, with the features of this graph
+                    table = np.full(2 * table.size, -1)
+                    for entry in range(begin, size):
+                        place = np.int64(keys[entry] & np.uint64(table.size - 1))
+                        while table[place] >= 0:
+                            place = (place + 1) & (table.size - 1)
+                        table[place] = entry
+        for entry in range(begin, size):  # leave an empty table behind
+            place = np.int64(keys[entry] & np.uint64(table.size - 1))
+            while table[place] >= 0:
+                table[place] = -1
+                place = (place + 1) & (table.size - 1)
+    return owners[:size].copy(), keys[:size].copy(), amounts[:size].copy(), sources[:size].copy(), targets[:size].copy()

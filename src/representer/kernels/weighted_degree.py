@@ -1,0 +1,147 @@
+"""Kernels of strings of one length, by equal words in the same places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from representer._loops import matching_runs, words
+from representer.kernels import checks
+from representer.kernels.base import Gradients
+from representer.kernels.counts import Counted, Counts
+from representer.kernels.letters import Letters
+from representer.kernels.prepared import Prepared
+
+
+@dataclass
+class Aligned(Prepared):
+    """Strings of one length, a row of code points each."""
+
+    letters: np.ndarray
+    own: np.ndarray
+    """k(s, s)."""
+    dtype: Any
+    per_row: ClassVar[tuple[str, ...]] = ("letters", "own")
+
+
+class WeightedDegree(Counts):
+    """k(s, t) = sum_d w_d (number of places at which s and t have the same word of d letters), d = 1, ..., degree.
+
+    With a shift, words that are up to so many places apart count as well, those s places apart 1 / (2 (s + 1)) in each
+    direction; the kernel stays positive semidefinite, as 1/2 + sum_s cos(s x) / (s + 1) is never negative.
+
+    Parameters
+    ----------
+    degree : int
+        Length of the longest words.
+    shift : int
+        How many places equal words may be apart.
+    weights : array of shape (degree,), optional
+        w_d for each length, none negative, with a gradient; 2 (degree - d + 1) / (degree (degree + 1)) when not given.
+
+    References
+    ----------
+    Sonnenburg et al., Accurate splice site prediction using support vector machines, BMC Bioinformatics 2007.
+
+    Examples
+    --------
+    >>> from representer.kernels import WeightedDegree
+    >>> WeightedDegree(2, weights=[1.0, 1.0])(["ACGT"], ["ACGA", "TTTT"])
+    array([[5., 1.]])
+    """
+
+    def __init__(self, degree: int = 3, shift: int = 0, weights: Any = None):
+        self.degree = degree
+        self.shift = shift
+        self.weights = weights
+
+    def check(self) -> None:
+        checks.integer(self.degree, "degree")
+        checks.integer(self.shift, "shift", least=0)
+
+    @property
+    def n_levels(self) -> int:
+        return self.degree
+
+    def level_weights(self) -> np.ndarray:
+        given = super().level_weights()
+        if given is not None:
+            return given
+        return 2.0 * np.arange(self.degree, 0, -1) / (self.degree * (self.degree + 1.0))
+
+    @property
+    def _gains(self) -> np.ndarray:
+        """What a place adds that is the last of so many equal letters."""
+        return np.concatenate([[0.0], np.cumsum(self.level_weights())])
+
+    @property
+    def _factors(self) -> np.ndarray:
+        """Of each shift, in one direction."""
+        return np.concatenate([[1.0], 0.5 / np.arange(2.0, self.shift + 2.0)])
+
+    def _aligned(self, X: Any, length: int | None = None) -> np.ndarray:
+        letters = Letters.of(X, self)
+        lengths = letters.lengths
+        if np.any(lengths != lengths[0]):
+            other = int(np.argmax(lengths != lengths[0]))
+            raise ValueError(
+                f"WeightedDegree needs equal lengths; strings 0 and {other} have {lengths[0]} and {lengths[other]}."
+            )
+        if length is not None and lengths[0] != length:
+            raise ValueError(
+                f"WeightedDegree needs equal lengths; these strings have {lengths[0]} letters, the others {length}."
+            )
+        if self.shift and self.shift >= lengths[0]:
+            raise ValueError(f"shift is {self.shift}, but the strings have {lengths[0]} letters; use a smaller one.")
+        return letters.codes.reshape(len(letters), lengths[0])
+
+    def prepare(self, X: Any, like: Any = None) -> Any:
+        self.check()
+        gains, factors = self._gains, self._factors
+        rows = self._aligned(X, None if like is None else like.letters.shape[1])
+        tile, own = np.empty((1, 1)), np.empty(len(rows))
+        if len(factors) == 1:
+            runs = np.minimum(np.arange(1, rows.shape[1] + 1), self.degree)
+            own[:] = gains[runs].sum()
+        else:
+            for i in range(len(rows)):
+                matching_runs.run_values(rows[i : i + 1], rows[i : i + 1], gains, factors, tile)
+                own[i] = tile[0, 0]
+        return Aligned(rows, own, np.dtype(np.float64))
+
+    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+        matching_runs.run_values(A.letters, B.letters, self._gains, self._factors, tile)
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        return A.own
+
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        if self.weights is None:
+            return {}
+        counts = np.zeros(self.degree + 1)
+        matching_runs.run_counts(A.letters, B.letters, np.ascontiguousarray(W, np.float64), self._factors, counts)
+        return {"weights": np.cumsum(counts[::-1])[::-1][1:]}  # runs of d letters and more end in a word of d
+
+    def count(self, X: Any) -> Counted:
+        if self.shift:
+            raise TypeError("WeightedDegree with a shift has no counted features; use shift=0.")
+        letters, rows = Letters.of(X, self), self._aligned(X)
+        parts = [letters.words(length) for length in range(1, self.degree + 1)]
+        places = [np.tile(np.arange(rows.shape[1] - d), len(rows)) for d in range(min(self.degree, rows.shape[1]))]
+        keys = [
+            words.paired(np.stack([key, place.astype(np.uint64)], 1).ravel(), 1)[::2]
+            for (_, key), place in zip(parts, places, strict=False)
+        ]
+        levels = np.repeat(np.arange(len(keys)), [len(key) for key in keys])
+        owners = [owner for owner, _ in parts[: len(keys)]]
+        return Counted(np.concatenate(owners), np.concatenate(keys), level=levels)
+
+    def names(self, X: Any, places: np.ndarray) -> list[str]:
+        letters, width = Letters.of(X, self), self._aligned(X).shape[1]
+        lengths = range(1, min(self.degree, width) + 1)
+        begins = [letters.begins(length) for length in lengths]
+        which = np.repeat(lengths, [len(part) for part in begins])[places]
+        starts = np.concatenate(begins)[places]
+        return [f"{letters.text(b, b + n)} at {b % width}" for b, n in zip(starts, which, strict=True)]

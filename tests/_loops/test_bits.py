@@ -1,0 +1,13 @@
+import numpy as np
+import pytest
+
+from representer._loops import bits
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [1, 3, 4, 9])
+def test_bits_in_common(columns, dtype, rng):
+    A, B = (rng.integers(0, 2**64 - 1, (n, 5), np.uint64, endpoint=True) for n in (3, columns))
+    tile = np.full((3, columns), np.nan, dtype)
+    bits.common(A, B, tile)
+    assert np.array_equal(tile, np.bitwise_count(A[:, None] & B).sum(axis=2))
