@@ -5,14 +5,17 @@ import numpy as np
 from representer._loops.jit import loop
 from representer._loops.words import HASHED, ODD, joined, mixed
 
-SHORTEST = 2
+SHORTEST_WORD = 2
 """Letters of the shortest word, as in scikit-learn's vectorisers."""
 
 
 @loop
 def tokens(letters, starts, is_letter):
     """Owner, hash, beginning and end of each run of at least two code points that are letters, text by text."""
-    owners, hashes = np.empty(letters.size // SHORTEST + 1, np.int64), np.empty(letters.size // SHORTEST + 1, np.uint64)
+    owners, hashes = (
+        np.empty(letters.size // SHORTEST_WORD + 1, np.int64),
+        np.empty(letters.size // SHORTEST_WORD + 1, np.uint64),
+    )
     begins, ends = np.empty_like(owners), np.empty_like(owners)
     size = 0
     for i in range(starts.size - 1):
@@ -22,7 +25,7 @@ def tokens(letters, starts, is_letter):
             while p < end and is_letter[letters[p]]:
                 value = joined(value, np.uint64(letters[p]))
                 p += 1
-            if p - begin >= SHORTEST:
+            if p - begin >= SHORTEST_WORD:
                 owners[size], hashes[size], begins[size], ends[size] = i, value | HASHED, begin, p
                 size += 1
             p += 1
