@@ -41,7 +41,9 @@ def test_parts_are_put_together():
     assert (both.primal, both.dual, both.residual, both.converged) == (6.0, 4.0, 1e-3, False)
     assert both.error_bound.tolist() == both.residuals.tolist() == [1e-8, 1e-3]
     assert certificate(*parts, tol=1e-3).converged
-    assert "a duality gap of 2 below 6" in str(both)
+    assert "a duality gap of 2 below 6:" in str(both)
+    lost = certificate(Judgement(np.zeros(1), "KKT violation", primal=1e98, dual=-1e99))
+    assert "a duality gap of 1.1e+99 below 1e+98, of which rounding leaves no digit:" in str(lost)
     again = certificate_of([certificate(part) for part in parts], WORK, 1e-6, 10)  # of certificates, too
     assert str(again) == str(both)
 

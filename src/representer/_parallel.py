@@ -121,6 +121,11 @@ _around = threading.local()
 """given_up: the events of the maps whose visits the present thread is in."""
 
 
+def attentive(parts: list) -> list:
+    """Parts of a tile that takes long; iterating over them ends as that over tiles does once a map is given up."""
+    return _Run(parts, getattr(_around, "given_up", ()))
+
+
 def map_tiles(
     tiles: list[Part], visit: Callable[[list[Part]], Any], *, threads: int | None = None, runs: int = RUNS
 ) -> Iterator[Any]:

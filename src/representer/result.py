@@ -143,6 +143,8 @@ class Certificate:
         bound = np.max(self.error_bound, initial=0.0)
         if self.measure == "KKT violation" and self.gap is not None:
             verdict += f" with a duality gap of {self.gap:.2g} below {self.primal:.4g}"
+            if not self.gap <= abs(self.primal or 0.0):
+                verdict += ", of which rounding leaves no digit"
         return (
             f"{verdict}: {self.measure} {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
             f"{self.iterations} iterations and {self.seconds:.3g} s, {self.kernel_evaluations:.3g} kernel values, "

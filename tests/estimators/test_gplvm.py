@@ -238,12 +238,12 @@ def test_many_rows_go_through_landmarks():
 
 
 @pytest.mark.parametrize("n_landmarks", [None, 60])
-def test_memory_stays_below_what_is_announced(n_landmarks, peak_of):
+def test_plan_is_what_a_fit_takes(n_landmarks, peak_of):
     data = np.tile(X, (12, 1)) + 0.1 * RNG.normal(size=(720, 6))
     fitted(data[:200], n_landmarks=n_landmarks, max_iter=2)  # compiles
     peak, model = peak_of(lambda: fitted(data, n_landmarks=n_landmarks, max_iter=2))
     plan = model.plan(data)
-    assert plan.bytes < peak < 1.2 * plan.bytes + 6e6  # tiles, and vectors of L-BFGS
+    assert 0.8 < plan.bytes / peak < 1.2
     with pytest.raises(MemoryError, match=f"needs {plan.bytes / 1e9:.3g} GB"):
         model.set_params(memory=plan.bytes - 1).fit(data)
     assert "GB; use n_landmarks=" in str(model.plan(data))

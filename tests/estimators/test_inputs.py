@@ -17,6 +17,7 @@ from representer import (
     GaussianProcessRegressor,
     KernelKMeans,
     KernelRidge,
+    NadarayaWatson,
     ParzenDensity,
     RBFNetwork,
     SpectralClustering,
@@ -304,6 +305,11 @@ def test_parameters_of_several_kernels_by_name():
     assert SVC(kernel="linear").set_params(C=3.0).kernel == "linear"
     with pytest.raises(ValueError, match="kernel is 'rbff'; pass a kernel object"):
         SVC(kernel="rbff").set_params(kernel__length_scale=1.0)
+    with pytest.raises(
+        ValueError, match=r"window is 'gaussian', a name, which has no parameter 'length_scale'.*bandwidth"
+    ):
+        NadarayaWatson().set_params(window__length_scale=1.0)
+    assert NadarayaWatson(window=RBF(1.0)).set_params(window__length_scale=0.5).window.length_scale == 0.5
 
 
 def test_search_over_the_default_kernel():

@@ -232,3 +232,12 @@ def test_a_loss_that_is_not_convex_is_not_certified_too_early(rng):
         model.fit(X, y)
     assert model.certificate_.residual > model.tol
     assert np.isinf(model.certificate_.error_bound)
+
+
+def test_weights_that_overflow_are_refused(rng):
+    X = rng.normal(size=(20, 2))
+    for weight, strength in ((1e300, 1.0), (1.0, 1e-200)):
+        machine = KernelMachine(loss=Huber(), regularizer=SquaredNorm(strength))
+        with pytest.raises(ValueError, match=r"The largest sample_weight.* above 1e\+100: .* use smaller weights"):
+            machine.fit(X, X[:, 0], sample_weight=np.full(20, weight))
+    assert KernelMachine(loss=Huber()).fit(X, X[:, 0], sample_weight=np.full(20, 1e-300)).certificate_.converged

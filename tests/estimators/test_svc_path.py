@@ -63,6 +63,8 @@ def test_a_class_that_is_missing_in_a_fold():
     ("path", "message"),
     [
         (SVCPath(cv=ShuffleSplit(3)), "exactly once"),
+        (SVCPath(cv=[]), "exactly once"),
+        (SVCPath(C=[1.0, 1e111]), r"sample_weight is 1e\+111, above 1e\+100: .* use a smaller C"),
         (SVCPath(C=[1.0, -1.0]), "C is -1.0"),
         (SVCPath(memory=100), "above the budget"),
     ],

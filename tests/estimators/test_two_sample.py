@@ -3,7 +3,11 @@
 Tests of levels run 500 simulations with a fixed seed; a right test would fail them for one seed in a thousand.
 """
 
+import _thread
+import gc
 import pickle
+from threading import Timer
+from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -12,7 +16,7 @@ from scipy import sparse, stats
 from sklearn.base import clone
 
 from representer import MMD, mean_embedding
-from representer.estimators import two_sample
+from representer.estimators import resampling, two_sample
 from representer.kernels import RBF, Callable, Laplacian, Linear, Matern, On, Sigmoid, Spectrum
 
 
@@ -385,3 +389,32 @@ def test_strings_for_a_kernel_of_numbers():
 def test_witness_of_several_kernels():
     with pytest.raises(ValueError, match="choose one"):
         MMD(bandwidths=2).witness(OK, OK)
+
+
+@pytest.mark.parametrize("null", ["permutation", "wild_bootstrap"])
+def test_a_test_with_many_resamples_ends_soon_after_an_interrupt(null, rng):
+    X, Y = rng.normal(size=(2, 1000, 2))
+    MMD(null=null, n_permutations=9).test(X[:300], Y[:300])  # compiles
+    timer = Timer(0.2, _thread.interrupt_main)
+    gc.disable()  # an interrupt within a collector's callback would be ignored
+    try:
+        begin = process_time()  # other processes may keep the cores busy
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            MMD(null=null, n_permutations=99_999).test(X, Y)
+        assert process_time() - begin < 1.5
+    finally:
+        gc.enable()
+
+
+def test_drawing_in_parts_is_drawing_at_once(monkeypatch, rng):
+    X, Y = rng.normal(size=(2, 30, 2))
+    outcomes = {}
+    for drawn in (2**22, 100):
+        monkeypatch.setattr(resampling, "DRAWN", drawn)
+        monkeypatch.setattr(two_sample, "DRAWN", drawn)
+        monkeypatch.setattr(resampling, "COLUMNS_OF_SIGNS", min(drawn, 16))
+        for null in ("permutation", "wild_bootstrap"):
+            outcomes[drawn, null] = MMD(null=null, n_permutations=49, random_state=0).test(X, Y).null
+    for null in ("permutation", "wild_bootstrap"):
+        np.testing.assert_allclose(outcomes[100, null], outcomes[2**22, null], rtol=1e-5, atol=1e-7)

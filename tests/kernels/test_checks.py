@@ -231,6 +231,13 @@ def test_integers_have_limits():
         checks.integer(6, "n", most=5)
 
 
+def test_booleans_are_no_numbers():
+    with pytest.raises(ValueError, match="n is True; it must be an integer"):
+        checks.integer(True, "n")
+    with pytest.raises(ValueError, match="a is True; it must be a positive number"):
+        checks.positive(True, "a")
+
+
 @pytest.mark.parametrize("value", [True, False, np.True_])
 def test_booleans(value):
     assert checks.boolean(value, "b") is bool(value)

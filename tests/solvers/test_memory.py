@@ -1,5 +1,5 @@
 from representer import _parallel
-from representer.solvers.memory import bytes_of_tiles, stores_matrix, stores_tiles, working_memory
+from representer.solvers.memory import bytes_of_gradients, bytes_of_tiles, stores_matrix, stores_tiles, working_memory
 
 
 def test_what_is_kept_takes_a_quarter_at_most():
@@ -20,3 +20,8 @@ def test_tiles_of_all_threads(monkeypatch):
     assert bytes_of_tiles(10, 3) == 3 * 3 * 800 // 2  # a small matrix is one small tile
     monkeypatch.setattr(_parallel, "default_threads", lambda: 5)
     assert bytes_of_tiles(10**5, None) == bytes_of_tiles(10**5, 5)
+
+
+def test_gradients_take_four_tiles():
+    assert bytes_of_gradients(10**4, 10**4, 3) == 3 * 4 * _parallel.TILE_BYTES
+    assert bytes_of_gradients(10, 7, 3) == 4 * 8 * 70  # a single tile is one thread's

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import atomic, own, warn_user
-from representer.estimators.inputs import check_inputs, check_weights, reset_fitted
+from representer.estimators.inputs import KernelParameters, check_inputs, check_weights, reset_fitted
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.stationary import RBF
@@ -92,7 +92,7 @@ def pick(scores: np.ndarray, bandwidths: np.ndarray, bandwidth: Any) -> float:
     return float(bandwidths[best])
 
 
-class ParzenDensity(DensityMixin, BaseEstimator):
+class ParzenDensity(DensityMixin, KernelParameters):
     r"""p(x) = sum_i w_i K(|x - x_i| / h) / (sum_i w_i  h^d  integral of K),  K a window, h its bandwidth, w_i weights.
 
     Parameters

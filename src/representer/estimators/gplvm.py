@@ -31,6 +31,7 @@ from representer.processes.latent import LatentMap, climb
 from representer.processes.likelihood import Factor, log_marginal_likelihood
 from representer.processes.variational import Landmarks
 from representer.result import Plan, Work, certificate_of
+from representer.solvers.memory import bytes_of_gradients
 
 EXACT_UP_TO = 2000
 """Rows up to which the likelihood is exact when the number of landmarks is not given."""
@@ -160,7 +161,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         Y -= self._mean
         landmarks = self._count_landmarks(len(Y))
         how = f"A latent variable model of {len(Y)} rows with {landmarks or 'no'} landmarks"
-        self._refuse(self._plan(len(Y)).bytes, how, self._way_out(landmarks))
+        self._refuse(self._plan(*Y.shape).bytes, how, self._way_out(landmarks))
         rng = check_random_state(self.random_state)
         Z = self._start(Y, rng)
         U = kmeans_plusplus(Z, landmarks, random_state=rng)[0] if landmarks else None
@@ -198,12 +199,13 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         A fit that would be refused has a plan that says so.
         """
         self._check_options()
-        n = checks.number_of(X)
-        return self._judged(self._plan(n), self._way_out(self._count_landmarks(n)))
+        n, shape = checks.number_of(X), np.shape(X)
+        return self._judged(self._plan(n, shape[1] if len(shape) > 1 else 1), self._way_out(self._count_landmarks(n)))
 
-    def _plan(self, n: int) -> Plan:
+    def _plan(self, n: int, columns: int) -> Plan:
         m = self._count_landmarks(n)
-        size = 8 * (3 * n * m + 8 * m**2 if m else n * n)
+        size = 8 * (3 * n * m + 8 * m**2 if m else n * n) + bytes_of_gradients(n, m or n, self.threads)
+        size += 8 * 60 * (n + m) * self.n_components + 20 * n * columns  # of L-BFGS, and copies of the data
         why = f"the likelihood goes through {m} landmarks" if m else "the likelihood is exact"
         seconds = self.max_iter * (3e-11 * n * (m or n) ** 2 + 3e-8 * n * (m or n))
         return Plan("lbfgs", why, size, self.max_iter * n * (m or n), seconds)
@@ -303,7 +305,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         blocked = ((x <= low) & (gradient < 0.0)) | ((x >= high) & (gradient > 0.0))
         residual = np.where(blocked, 0.0, np.abs(gradient)).max() / Y.size
         judgement = Judgement(np.array([residual]), "gradient", primal=-self.log_marginal_likelihood_)
-        plan = self._plan(len(Y))
+        plan = self._plan(*Y.shape)
         work = Work(plan.solver, plan.reason, self.n_iter_, plan.bytes, seconds, "float64")
         n, m = len(Y), self._count_landmarks(len(Y))
         values = self._evaluations * (n * m + m * m if m else n * n)

@@ -13,7 +13,7 @@ from representer import _parallel
 from representer._loops import permuted_products
 from representer._parallel import machine_memory
 from representer.estimators.inputs import KernelParameters, in_column, to_kernel
-from representer.estimators.resampling import Outcome, combine
+from representer.estimators.resampling import Outcome, combine, permuted
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -181,8 +181,9 @@ class HSIC(KernelParameters):
     def _permutations(self, n: int, rng: np.random.Generator) -> Any:
         """Random permutations as rows, so many at a time as the memory allows."""
         for part in _parallel.split(self.n_permutations, max(1, PERMUTATION_BYTES // (4 * n))):
-            rows = np.tile(np.arange(n, dtype=np.int32), (part.stop - part.start, 1))
-            rng.permuted(rows, axis=1, out=rows)
+            rows = np.empty((part.stop - part.start, n), np.int32)
+            for some, drawn in permuted(np.arange(n, dtype=np.int32), len(rows), rng):
+                rows[some] = drawn
             yield rows
 
     def _statistics(self, pair: _Factors | _Matrices, permutations: np.ndarray) -> np.ndarray:

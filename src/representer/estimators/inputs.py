@@ -54,6 +54,10 @@ def to_kernel(kernel: Any) -> Kernel:
     )
 
 
+LARGEST_WEIGHT = 1e100
+"""Of a loss against the squared norm of f."""
+
+
 class KernelParameters(BaseEstimator):
     """Estimators whose kernels may be given by name: parameters such as ``kernel__length_scale`` are there as well.
 
@@ -67,6 +71,12 @@ class KernelParameters(BaseEstimator):
             given = params.get(name, getattr(self, name, None))
             if given is None or isinstance(given, str):
                 params[name] = self._named_kernel(given)
+        for name, nested, inner in (key.partition("__") for key in params):
+            if nested and isinstance(given := params.get(name, getattr(self, name, None)), str):
+                raise ValueError(
+                    f"{name} is {given!r}, a name, which has no parameter {inner!r}; give an object that has one, such "
+                    f"as RBF(1.0), or set another one of {', '.join(self.get_params(deep=False))}."
+                )
         return super().set_params(**params)
 
     def _named_kernel(self, name: str | None) -> Kernel:
@@ -158,6 +168,14 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     checks.unmasked(sample_weight, "sample_weight")
     anchor = np.empty((checks.number_of(X), 1))
     return _check_sample_weight(sample_weight, anchor, dtype=np.float64, ensure_non_negative=True)
+
+
+def require_bounded(weight: float, what: str, way_out: str) -> None:
+    """Raise if losses weigh so much more than the norm of f that squares of coefficients would overflow."""
+    if not weight <= LARGEST_WEIGHT:
+        raise ValueError(
+            f"{what} is {weight:.3g}, above {LARGEST_WEIGHT:.0e}: squares of coefficients would overflow; {way_out}."
+        )
 
 
 def in_units(weights: np.ndarray) -> tuple[np.ndarray, float]:

@@ -21,6 +21,7 @@ from representer.estimators.inputs import (
     check_labels,
     check_targets,
     check_weights,
+    require_bounded,
     reset_fitted,
     to_kernel,
 )
@@ -57,6 +58,9 @@ class Machine(Tunable, KernelEstimator):
         kernel = self._kernel_for(X, weights)
         require_definite(kernel, "a kernel machine")
         w = np.ones((len(y), 1)) if weights is None else weights[:, None]
+        share = float(w.max() / min(regularizer.fixed_strength or 1.0, 1.0))
+        what = "The largest sample_weight, by itself or over the strength of the regulariser,"
+        require_bounded(share, what, "use smaller weights, or a stronger regulariser")
         return LossProblem(self._gram(kernel, X), y[:, None], loss, regularizer, w, self.fit_intercept)
 
     def _fit(self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None) -> None:

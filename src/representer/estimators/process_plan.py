@@ -14,7 +14,7 @@ from representer.processes.single_precision import SinglePosterior
 from representer.result import Plan
 from representer.solvers.cholesky import FACTOR_SECONDS
 from representer.solvers.conjugate_gradient import PRODUCTS_SECONDS
-from representer.solvers.memory import working_memory
+from representer.solvers.memory import bytes_of_gradients, bytes_of_tiles, working_memory
 
 CHOLESKY_UP_TO = 8000
 """Inputs up to which the posterior is by a float64 factor, and hyper-parameters are found on all of them."""
@@ -49,6 +49,10 @@ class Asked:
         """Inputs for the search that take at most half of the memory."""
         return int(np.clip(np.sqrt(self.memory / (16 * self.matrices)), 2, SEARCH_ROWS))
 
+    def tiles(self, n: int) -> int:
+        """Bytes of tiles in flight."""
+        return bytes_of_gradients(n, n, self.threads) if self.evaluations else bytes_of_tiles(n, self.threads)
+
     def seconds(self, n: int) -> float:
         """Of a factor, and of all evaluations of the objective with its gradient."""
         return GRADIENT_SECONDS * n**3 * (0.2 + self.evaluations) + 1e-8 * n * n * (1 + self.evaluations)
@@ -57,7 +61,7 @@ class Asked:
 def plan(n: int, targets: int, inputs: int, asked: Asked) -> Plan:
     """The cheapest solver that fits, or the one that was asked for; ``inputs`` are the bytes of these."""
     free, memory, rows = asked.solver == "auto", asked.memory, min(n, asked.search_rows)
-    size, seconds = inputs + 8 * asked.matrices * n * n, asked.seconds(n)
+    size, seconds = inputs + 8 * asked.matrices * n * n + asked.tiles(n), asked.seconds(n)
     why = f"n is at most {CHOLESKY_UP_TO:,}" if free else "it was asked for"
     if asked.solver == "cholesky" or (free and n <= CHOLESKY_UP_TO and size <= memory):
         return Plan("cholesky", why, size, n * (n + 1) * (1 + asked.evaluations), seconds)

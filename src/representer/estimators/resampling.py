@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,10 @@ from representer.gram.tiled import Gram
 SIGN_TILE = 256, 512
 SIGN_BYTES = 2**30
 """Signs that are held at a time; more resamples than that take further passes over the tiles."""
+COLUMNS_OF_SIGNS = 2048
+"""Resamples that a tile is multiplied by at a time: an interrupt is heard in between."""
+DRAWN = 2**22
+"""Entries that are drawn or copied at a time, for the same reason."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,13 @@ class Forms:
     """s_i sum_j h_ij s_j for the first column s, not rounded to float32."""
 
 
+def permuted(row: np.ndarray, count: int, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
+    """So many random permutations of a row: some of them at a time, and which they are."""
+    for part in _parallel.split(count, max(1, DRAWN // len(row))):
+        rows = np.tile(row, (part.stop - part.start, 1))
+        yield part, rng.permuted(rows, axis=1, out=rows)
+
+
 def forms(
     gram: Gram,
     signs: np.ndarray,
@@ -81,11 +93,15 @@ def forms(
     shift = np.zeros(n, gram.dtype) if shift is None else shift.astype(gram.dtype)
     most = np.finfo(gram.dtype).maxexp - 8
     unit = np.ldexp(1.0, -int(np.clip(np.frexp(size)[1], -most, most)))  # a power of two, so that nothing is rounded
-    first, scale = signs[:, 0].astype(gram.dtype), gram.dtype.type(unit)
+    first, scale, parts = (
+        signs[:, 0].astype(gram.dtype),
+        gram.dtype.type(unit),
+        _parallel.split(width, COLUMNS_OF_SIGNS),
+    )
 
     def visit(tiles: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         memory32 = np.empty(SIGN_TILE[0] * SIGN_TILE[1], np.float32)
-        work = np.empty((SIGN_TILE[0], width), np.float32)
+        work = np.empty(SIGN_TILE[0] * min(width, COLUMNS_OF_SIGNS), np.float32)
         values, sums, own = np.zeros(width), np.zeros(n), np.zeros(n)
         for i, j, tile in tiles:
             shape = tile.shape
@@ -95,12 +111,14 @@ def forms(
             loops.centre(
                 tile, shift[i], shift[j], first[i], first[j], scale, rounded, sums[i], sums[j], own[i], own[j], i == j
             )
-            rows, columns = signs[i].astype(np.float32), signs[j].astype(np.float32)
-            loops.add_forms(rounded, rows, columns, work[: shape[0]], 1.0 if i == j else 2.0, values)
+            for part in _parallel.attentive(parts):
+                rows, columns = signs[i, part].astype(np.float32), signs[j, part].astype(np.float32)
+                product = work[: rows.size].reshape(rows.shape)
+                loops.add_forms(rounded, rows, columns, product, 1.0 if i == j else 2.0, values[part])
         return values, sums, own
 
-    parts = list(gram.map_tiles(visit, tiles=_tiles_of(n, block)))
-    values, sums, own = (np.sum(terms, axis=0) for terms in zip(*parts, strict=True))
+    found = list(gram.map_tiles(visit, tiles=_tiles_of(n, block)))
+    values, sums, own = (np.sum(terms, axis=0) for terms in zip(*found, strict=True))
     return Forms(values / unit, sums, own)
 
 
@@ -118,8 +136,10 @@ def _tiles_of(n: int, block: int | None) -> list[_parallel.Tile]:
 
 def dot(vectors: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """The products of rows with all columns of int8 signs, in float64, without a float64 copy of the signs."""
-    parts = [vectors[:, i] @ signs[i].astype(np.float64) for i in _parallel.split(len(signs), 2048)]
-    return np.sum(parts, axis=0)
+    total = np.zeros((len(vectors), signs.shape[1]))
+    for i in _parallel.split(len(signs), max(1, DRAWN // signs.shape[1])):
+        total += vectors[:, i] @ signs[i].astype(np.float64)
+    return total
 
 
 def combine(nulls: np.ndarray, statistics: np.ndarray, slacks: np.ndarray) -> tuple[float, np.ndarray]:

@@ -6,13 +6,20 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import atomic, own, warn_user
 from representer.estimators.density import DISTANCES, check_bandwidths, is_path, pick, plan_of_windows
-from representer.estimators.inputs import check_inputs, check_targets, check_weights, is_precomputed, reset_fitted
+from representer.estimators.inputs import (
+    KernelParameters,
+    check_inputs,
+    check_targets,
+    check_weights,
+    is_precomputed,
+    reset_fitted,
+)
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -23,7 +30,7 @@ UNDERFLOW = {"float32": 2.0**-90, "float64": 2.0**-890}
 """Values of kernels below it, in units of k(x, x), may be no values: loops hold exp above 2^-100 and 2^-900."""
 
 
-class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
     r"""f(x) = sum_i w_i K(|x - x_i| / h) y_i / sum_i w_i K(|x - x_i| / h),  K a window, h its bandwidth, w_i weights.
 
     This is a local mean. With ``degree=1`` f(x) is the value at x of the line, or plane, that fits best in the sense of

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import KernelEstimator
-from representer.estimators.inputs import check_inputs, take
+from representer.estimators.inputs import check_inputs, require_bounded, take
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -144,6 +144,14 @@ def in_order(work: Callable[[Any], Any], tasks: list[Any], pool: ThreadPoolExecu
         alone, tasks = perf_counter() - start < quick, tasks[1:]
         yield first
     yield from (map if alone else pool.map)(work, tasks)
+
+
+def upper_bounds(C: Any, weights: np.ndarray) -> np.ndarray:
+    """C w_i, the greatest value of each coefficient."""
+    most = checks.positive(C, "C") * weights
+    way_out = "use a smaller C, such as 1e10, which is a hard margin for most data"
+    require_bounded(float(most.max()), "C times the largest sample_weight", way_out)
+    return most
 
 
 def check_nu(nu: Any) -> None:

@@ -29,7 +29,7 @@ from representer.estimators.inputs import (
     to_kernel,
 )
 from representer.estimators.progress import Progress
-from representer.estimators.support_vectors import QUICK, SupportVectorMachine, in_order
+from representer.estimators.support_vectors import QUICK, SupportVectorMachine, in_order, upper_bounds
 from representer.estimators.tunable import Tunable
 from representer.gram.operator import Operator
 from representer.gram.submatrix import ClassPairs
@@ -375,7 +375,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
         return self._gram(kernel, gram.X, on_demand=gram.row_inputs.on_demand)
 
     def _problem(self, K: Operator, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
-        signs, most = np.where(positive, 1.0, -1.0), self.C_ * weights
+        signs, most = np.where(positive, 1.0, -1.0), upper_bounds(self.C_, weights)
         return BoxProblem(K, signs, np.where(positive, 0.0, -most), np.where(positive, most, 0.0))
 
     def _start(self, problem: BoxProblem) -> np.ndarray | None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.inputs import check_inputs, check_labels, is_precomputed, to_kernel
-from representer.estimators.support_vectors import QUICK, in_order
+from representer.estimators.support_vectors import QUICK, in_order, upper_bounds
 from representer.estimators.svc import SVC
 from representer.gram.stored import Stored
 from representer.gram.submatrix import precise_enough
@@ -114,9 +114,9 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         kernels, self.C_ = self._grid()
         X = check_inputs(self, X, kernels[0], reset=True)
         self.classes_, codes = check_labels(self, X, y)
-        plan, number, shared = self._planned(kernels, X, codes)
-        plan.require()
         folds = self._folds(codes)
+        plan, number, shared = self._planned(kernels, X, codes, folds.max() + 1)
+        plan.require()
         order = np.lexsort((folds, codes))
         fitted = [kernel.with_default_scales(X) for kernel in kernels]
         distances = self._distances(fitted, X, order, number) if shared else None
@@ -147,20 +147,27 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         kernels = [to_kernel(kernel) for kernel in self._given]
         for kernel in kernels:
             require_definite(kernel, "a support vector machine")
-        return kernels, np.sort([checks.positive(value, "C") for value in C.tolist()])
+        return kernels, np.sort([upper_bounds(value, np.ones(1))[0] for value in C.tolist()])
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """How `fit` would solve for these inputs, and the memory and time that it takes; of two classes without y."""
         y = np.arange(checks.number_of(X)) % 2 if y is None else np.asarray(y)
-        return self._planned(self._grid()[0], X, np.unique(y, return_inverse=True)[1])[0]
+        codes = np.unique(y, return_inverse=True)[1]
+        folds = check_cv(self.cv).get_n_splits()
+        if folds < 1:
+            raise self._fold_error()
+        return self._planned(self._grid()[0], X, codes, folds)[0]
 
-    def _planned(self, kernels: list[Kernel], X: Any, codes: np.ndarray) -> tuple[Plan, Any, bool]:
+    def _fold_error(self) -> ValueError:
+        return ValueError(f"cv={self.cv!r} does not hold out each sample exactly once; use folds such as cv=5.")
+
+    def _planned(self, kernels: list[Kernel], X: Any, codes: np.ndarray, folds: int) -> tuple[Plan, Any, bool]:
         """The plan, the type of kernel values, and whether distances are kept for several kernels.
 
         Values are float64 where each pair of classes has few samples, and there is memory for that.
         """
         budget, n, sizes = self._budget(), len(codes), np.bincount(codes)
-        threads, folds = self.threads or _parallel.default_threads(), check_cv(self.cv).get_n_splits()
+        threads = self.threads or _parallel.default_threads()
         other = smo.overhead(self._gram(kernels[0].with_default_scales(X), X), budget)
         shared = sum(kernel.isotropic for kernel in kernels) > 1
         doubles = pairs_share_doubles(sizes, budget.memory - other, threads, 1 + shared)
@@ -184,7 +191,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
             folds[test] = number
             times[test] += 1
         if np.any(times != 1):
-            raise ValueError(f"cv={self.cv!r} does not hold out each sample exactly once; use folds such as cv=5.")
+            raise self._fold_error()
         return folds
 
     def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray, number: Any) -> Distances:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from representer.estimators.base import atomic
 from representer.estimators.criteria import Part, softened
 from representer.estimators.inputs import check_inputs, check_targets, check_weights, reset_fitted, to_kernel
-from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
+from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled, upper_bounds
 from representer.estimators.tunable import Tunable
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -84,7 +84,7 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
         if not isinstance(self.epsilon, Real) or not 0.0 <= float(self.epsilon) < np.inf:
             raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
         gram = self._chosen(gram, y, weights)
-        most = self.C_ * weights
+        most = upper_bounds(self.C_, weights)
         result = self._fit_one(BoxProblem(gram, y, -most, most, float(self.epsilon)))
         return self._keep_one(gram, result.coef, result.intercept[0], result)
 
@@ -156,7 +156,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         gram, y, weights = _regression(self, X, y, sample_weight)
         check_nu(self.nu)
         n, none = len(y), np.zeros(len(y))
-        most = checks.positive(self.C, "C") * weights
+        most = upper_bounds(self.C, weights)
         share, budget = 0.5 * self.nu * most.sum(), self._budget()
         plan = smo.cost_of_pairs(gram, np.array([n]), budget)
         plan.require()

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from representer import _parallel
 from representer.estimators.inputs import KernelParameters, evenly_spaced, is_precomputed, to_kernel
-from representer.estimators.resampling import SIGN_BYTES, Outcome, combine, dot, forms
+from representer.estimators.resampling import DRAWN, SIGN_BYTES, Outcome, combine, dot, forms, permuted
 from representer.functions import Function, mean_embedding
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -222,9 +222,11 @@ class _Permutation:
         """The observed signs and permutations of them, as columns, so many at a time as the memory allows."""
         observed = np.where(np.arange(len(self.inputs)) < self.m, 1, -1).astype(np.int8)
         for part in _parallel.split(n_permutations, max(1, SIGN_BYTES // len(observed))):
-            rows = np.tile(observed, (1 + part.stop - part.start, 1))
-            rng.permuted(rows[1:], axis=1, out=rows[1:])
-            yield np.ascontiguousarray(rows.T)
+            signs = np.empty((len(observed), 1 + part.stop - part.start), np.int8)
+            signs[:, 0], rest = observed, signs[:, 1:]
+            for some, rows in permuted(observed, part.stop - part.start, rng):
+                rest[:, some] = rows.T
+            yield signs
 
     def statistics(self, signs: np.ndarray) -> tuple[float, np.ndarray]:
         """MMD^2 for the first column of signs, and for each other column."""
@@ -270,7 +272,10 @@ class _Bootstrap:
     def signs(self, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Ones and random signs, as columns, so many at a time as the memory allows."""
         for part in _parallel.split(n_permutations, max(1, SIGN_BYTES // self.n)):
-            signs = rng.integers(0, 2, (self.n, 1 + part.stop - part.start), np.int8) * 2 - 1
+            signs = np.empty((self.n, 1 + part.stop - part.start), np.int8)
+            # a multiple of four rows, as four numbers come from one random word
+            for rows in _parallel.split(self.n, 4 * max(1, DRAWN // (4 * signs.shape[1]))):
+                signs[rows] = rng.integers(0, 2, signs[rows].shape, np.int8) * 2 - 1
             signs[:, 0] = 1
             yield signs
 

@@ -213,14 +213,14 @@ def items(X: Any) -> Any:
 
 def positive(value: Any, name: str) -> float:
     """A number above zero."""
-    if not isinstance(value, Real) or not 0 < float(value) < np.inf:
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} is {value!r}; it must be a positive number.")
     return float(value)
 
 
 def integer(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
     """An integer, at least ``least`` and at most ``most``."""
-    if not isinstance(value, Integral) or value < least:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r}; it must be an integer, at least {least}.")
     if most is not None and int(value) > most:
         raise ValueError(f"{name} is {value!r}, which would take too long or too much memory; use at most {most:,}.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from representer import _parallel
 
 
@@ -23,3 +25,11 @@ def stores_tiles(n: int, memory: int) -> bool:
 def bytes_of_tiles(n: int, threads: int | None) -> int:
     """A tile of each thread, and half as much again for what kernels need to fill it."""
     return 3 * min(_parallel.TILE_BYTES, 8 * n * n) // 2 * (threads or _parallel.default_threads())
+
+
+def bytes_of_gradients(rows: int, columns: int, threads: int | None) -> int:
+    """Four tiles of each thread that takes part: values, distances, derivatives, and what they are weighted by."""
+    height, width = _parallel.tile_shape(np.dtype(np.float64))
+    tile = 8 * min(rows, height) * min(columns, width)
+    several = rows * columns > 4 * height * width  # fewer tiles are not handed to threads
+    return 4 * tile * ((threads or _parallel.default_threads()) if several else 1)
