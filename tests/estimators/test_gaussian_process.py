@@ -518,7 +518,7 @@ def test_normalised_constant_target_is_predicted(value):
 
 def test_too_large_a_fit_is_refused_with_both_numbers():
     model = GaussianProcessRegressor(solver="cholesky", memory=1000)
-    with pytest.raises(MemoryError, match=r"40 inputs needs 1.41e-05 GB, above the budget of 1e-06 GB.*memory="):
+    with pytest.raises(MemoryError, match=r"40 inputs needs 6.53e-05 GB, above the budget of 1e-06 GB.*memory="):
         model.fit(X, y)
     plan = model.plan(X, y)
     assert plan.bytes > 1000

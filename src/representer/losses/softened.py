@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from representer.losses.base import Loss
 
-OPEN = 1e-12
+OPEN_ENDS = 1e-12
 """Share of the domain at each end, where values of f are infinite, that conjugates leave out."""
 
 
@@ -63,7 +63,7 @@ class Softened(Loss):
     def conjugate(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
         """v f - l(y, f) where l has the slope v: with t = e^((f - y) / width) that is a quadratic equation in t."""
         lower, upper, epsilon = self.loss.box(y)  # type: ignore[misc]
-        room = OPEN * (upper - lower)
+        room = OPEN_ENDS * (upper - lower)
         v, E = np.clip(v, lower + room, upper - room), np.exp(epsilon / self.width)
         a, b, c = E * (upper - v), upper + lower - v * (1.0 + E**2), E * (lower - v)  # a > 0 > c: one root is positive
         root = np.sqrt(b**2 - 4.0 * a * c)
