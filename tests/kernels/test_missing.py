@@ -54,7 +54,7 @@ def test_scales_come_from_what_is_there():
         pl.DataFrame({"a": [1.0, *[NAN] * 5], "b": ["x"] * 6}),
         pd.DataFrame({"a": ["x", *[None] * 5], "b": ["x"] * 6}),
         np.array([["a", 1], *[[None, 1]] * 5], object),
-        [[1.0, 2.0], *[[NAN, 2.0]] * 5],
+        [[1.0, NAN], *[[NAN, NAN]] * 5],
     ],
 )
 def test_what_counts_as_missing(X):

@@ -76,6 +76,8 @@ def _compiler(**options: Any) -> Any:
 
 
 loop = _compiler(fastmath=STRICT)
+dividing_loop = _compiler(fastmath=STRICT | {"reassoc"}, error_model="numpy")
+"""A summing loop in which x / 0 is inf: the test for zero that Python makes would keep it from being vectorised."""
 inlined_loop = _compiler(fastmath=STRICT, forceinline=True)
 summing_loop = _compiler(fastmath=STRICT | {"reassoc"})
 inlined_summing_loop = _compiler(fastmath=STRICT | {"reassoc"}, forceinline=True)

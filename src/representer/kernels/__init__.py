@@ -1,6 +1,8 @@
 """Kernels: k(x, x') on vectors, strings, sets and tables, and the algebra that builds new ones from them."""
 
 from representer.kernels.algebra import Constant, Power, Product, Scaled, Sum
+from representer.kernels.alignments import GlobalAlignment
+from representer.kernels.bags import Bags
 from representer.kernels.base import Kernel
 from representer.kernels.categories import Categorical
 from representer.kernels.columns import On
@@ -24,12 +26,15 @@ from representer.kernels.sets import Intersection, Jaccard, Subset
 from representer.kernels.spline import Brownian
 from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic, Stationary
 from representer.kernels.strings import Spectrum
+from representer.kernels.subsequence import Subsequence
 from representer.kernels.text import Characters, Words
+from representer.kernels.walks import RandomWalk
 from representer.kernels.weighted_degree import WeightedDegree
 
 __all__ = [
     "RBF",
     "ArcCosine",
+    "Bags",
     "Brownian",
     "Bumps",
     "Callable",
@@ -46,6 +51,7 @@ __all__ = [
     "FeatureMap",
     "Fourier",
     "GappedKmer",
+    "GlobalAlignment",
     "Graphs",
     "Haar",
     "HistogramIntersection",
@@ -72,6 +78,7 @@ __all__ = [
     "Precomputed",
     "Product",
     "Quadratic",
+    "RandomWalk",
     "RationalQuadratic",
     "Scaled",
     "ShortestPath",
@@ -79,6 +86,7 @@ __all__ = [
     "Sigmoids",
     "Spectrum",
     "Stationary",
+    "Subsequence",
     "Subset",
     "Sum",
     "Tanimoto",

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from representer.kernels.graph_formats import RawGraph, is_graph, read
 from representer.kernels.labels import keys_of, name_of
+from representer.kernels.ragged import gathered
 
 
 class Graphs:
@@ -130,8 +131,8 @@ class Graphs:
         part.__dict__.update(
             {name: getattr(self, name) for name in ("directed", "has_node_labels", "has_edge_labels", "names")}
         )
-        part.starts, nodes = _gathered(self.starts, rows)
-        part.indptr, entries = _gathered(self.indptr, nodes)
+        part.starts, nodes = gathered(self.starts, rows)
+        part.indptr, entries = gathered(self.indptr, nodes)
         moved = np.repeat(np.arange(len(nodes)) - nodes, np.diff(part.indptr))
         part.indices = (self.indices[entries] + moved).astype(self.indices.dtype)
         part.node_labels, part.edge_labels = self.node_labels[nodes], self.edge_labels[entries]
@@ -230,13 +231,6 @@ def _labelled_csr(
     new[1:] = np.any(pairs[1:] != pairs[:-1], axis=1) | (keys[1:] != keys[:-1])
     pairs = pairs[new]
     return np.searchsorted(pairs[:, 0], np.arange(n + 1)), pairs[:, 1].astype(np.int32), keys[new]
-
-
-def _gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where some rows start when they are put one after the other, and the places their entries come from."""
-    sizes = np.diff(starts)[rows]
-    new = np.concatenate([[0], np.cumsum(sizes)])
-    return new, np.arange(new[-1]) + np.repeat(starts[:-1][rows] - new[:-1], sizes)
 
 
 def _items(X: Any) -> Any:

@@ -36,7 +36,7 @@ class Missing(Wrapper, Kernel):  # type: ignore[override]
     """k(x, y) where both are there; missing inputs are one more point *, with k(*, *) = 1 and k(*, x) = 0.
 
     That is the direct sum of two kernels, so it is positive semidefinite if k is. An input is missing if it is None,
-    NaN, NaT or pandas.NA, and a row of a table if one of its entries is.
+    NaN, NaT or pandas.NA; a row of a table if one of its entries is; a list or an array among others if all are.
 
     Parameters
     ----------
@@ -118,5 +118,5 @@ def _is_missing(x: Any) -> bool:
         return True
     if isinstance(x, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(x != x)  # NaN and NaT do not equal themselves
-    # a row of numbers
-    return isinstance(x, list | tuple | np.ndarray) and any(_is_missing(part) for part in np.ravel(x).tolist())
+    # a series may have gaps at its end, and is there
+    return isinstance(x, list | tuple | np.ndarray) and len(x) > 0 and all(map(_is_missing, np.ravel(x).tolist()))
