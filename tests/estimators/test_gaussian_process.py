@@ -1,6 +1,7 @@
 """Gaussian process regression against scikit-learn, kernel ridge, dense formulas and statistics of draws."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -16,7 +17,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import GaussianProcessRegressor, KernelRidge
 from representer.estimators import hyperparameter_search
-from representer.kernels import RBF, Brownian, Jaccard, Linear, Matern, Normalized, On, Precomputed, Spectrum
+from representer.kernels import (
+    RBF,
+    Brownian,
+    Jaccard,
+    Linear,
+    Matern,
+    Normalized,
+    On,
+    Periodic,
+    Precomputed,
+    RationalQuadratic,
+    Spectrum,
+)
 from representer.testing.kernel_laws import derivative
 
 RNG = np.random.default_rng(0)
@@ -25,6 +38,7 @@ Y = np.sin(2.0 * X) @ [[1.0, 0.3], [0.5, -2.0]] + 0.1 * RNG.normal(size=(40, 2))
 y = Y[:, 0]
 Z = RNG.uniform(-2.5, 2.5, size=(15, 2))
 KERNEL = 1.5 * RBF([0.8, 1.2])
+AT_BOUNDS = pytest.mark.filterwarnings("ignore:The search for hyper-parameters ended at a bound")
 
 
 def fixed(kernel=KERNEL, noise=0.05, **options):
@@ -38,6 +52,7 @@ def posterior(kernel, X, y, Z, noise):
     return k.T @ np.linalg.solve(A, y), kernel(Z) - k.T @ np.linalg.solve(A, k)
 
 
+@AT_BOUNDS  # of noise
 @parametrize_with_checks([GaussianProcessRegressor()])
 def test_contract_of_scikit_learn(estimator, check):
     check(estimator)
@@ -288,7 +303,10 @@ def test_noiseless_draws_pass_through_the_data():
     ],
 )
 def test_bounds_hold_and_active_ones_are_reported(bounds, name, value, side):
-    gp = GaussianProcessRegressor(KERNEL, bounds=bounds, n_restarts=1, random_state=0).fit(X, y)
+    with pytest.warns(
+        ConvergenceWarning, match=rf"ended at a bound of .*{re.escape(f'{name} ({side})')}.*widen bounds="
+    ):
+        gp = GaussianProcessRegressor(KERNEL, bounds=bounds, n_restarts=1, random_state=0).fit(X, y)
     found = np.exp(gp.search_.theta[gp.search_.names.index(name)])
     assert found == pytest.approx(value, rel=1e-4)
     assert f"{name} ({side})" in gp.search_.at_bounds
@@ -300,6 +318,7 @@ def test_bounds_hold_and_active_ones_are_reported(bounds, name, value, side):
     assert held[name] == pytest.approx(value, rel=1e-4)
 
 
+@AT_BOUNDS
 def test_every_start_stays_within_its_bounds(monkeypatch):
     seen = []
 
@@ -367,6 +386,7 @@ def test_prior_of_one_entry_pulls_that_entry_alone():
     assert gp.kernel_.length_scale[0] < 2.0
 
 
+@AT_BOUNDS
 def test_prior_that_is_zero_outside_an_interval_keeps_the_noise_inside():
     noise = 0.3, 0.4
     priors = {"noise": stats.uniform(noise[0], noise[1] - noise[0])}
@@ -487,6 +507,7 @@ EDGES = {
 }
 
 
+@AT_BOUNDS  # of nothing
 @pytest.mark.parametrize(("normalize_y", "objective"), [(False, "likelihood"), (True, "loo")])
 @pytest.mark.parametrize("case", EDGES)
 def test_edges_give_finite_predictions(case, normalize_y, objective):
@@ -507,6 +528,7 @@ def test_duplicates_without_noise_get_jitter_and_finite_predictions(noise):
     assert std.max() < 1e-2
 
 
+@AT_BOUNDS
 @pytest.mark.parametrize("value", [0.1, -3e7])
 def test_normalised_constant_target_is_predicted(value):
     mean = GaussianProcessRegressor(normalize_y=True).fit(X[:30], np.full(30, value)).predict(Z)
@@ -674,7 +696,9 @@ def test_clone_keeps_every_option():
         "priors": {},
         "solver": "cholesky",
         "tol": 1e-5,
+        "max_iter": 7,
         "normalize_y": True,
+        "verbose": -1,
         "memory": 10**9,
         "threads": 1,
         "random_state": 4,
@@ -725,3 +749,38 @@ def test_noise_of_new_measurements_is_given_where_that_of_the_data_is(rng):
     _, std = gp.predict(X[:2], return_std=True)
     _, noisy = gp.predict(X[:2], return_std=True, noise=np.array([1.0, 4.0]))
     np.testing.assert_allclose(noisy**2 - std**2, [1.0, 4.0])
+
+
+def test_the_search_is_bounded_and_shown(capsys):
+    with pytest.warns(ConvergenceWarning, match="larger max_iter="):
+        gp = GaussianProcessRegressor(KERNEL, max_iter=2, verbose=1).fit(X, y)
+    assert gp.n_iter_ == 2
+    assert "search for hyper-parameters: iteration 2, " in capsys.readouterr().err
+    GaussianProcessRegressor(KERNEL).fit(X, y)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_co2_like_series_takes_no_more_evaluations_than_scikit_learn():
+    """A trend, a season, wiggles and noise, with the kernel of scikit-learn's example of Mauna Loa."""
+    rng, x = np.random.default_rng(0), np.arange(0.0, 10.0, 1 / 12)
+    series = 0.05 * (x - 5.0) ** 2 + x + 3.0 * np.exp(np.sin(2 * np.pi * x)) + 0.3 * np.sin(1.7 * x)
+    series += 0.2 * rng.normal(size=len(x)) - series.mean()
+    long, season = theirs.RBF(50.0), theirs.ExpSineSquared(1.0, 1.0, periodicity_bounds="fixed")
+    other = 2500.0 * long + 4.0 * theirs.RBF(100.0) * season + 0.25 * theirs.RationalQuadratic(1.0)
+    calls = []
+
+    class Counted(TheirRegressor):
+        def log_marginal_likelihood(self, *args, **options):
+            calls.append(args)
+            return super().log_marginal_likelihood(*args, **options)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # about bounds
+        their = Counted(other + theirs.WhiteKernel(0.01), alpha=0.0).fit(x[:, None], series)
+    kernel = 2500.0 * RBF(50.0) + 4.0 * RBF(100.0) * Periodic(1.0, 1.0) + 0.25 * RationalQuadratic(1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        held = {"left__right__right__period": (1.0, 1.0)}
+        gp = GaussianProcessRegressor(kernel, bounds=held).fit(x[:, None], series)
+    assert gp.log_marginal_likelihood_ >= their.log_marginal_likelihood_value_ - 0.01
+    assert gp.search_.evaluations <= len(calls)

@@ -88,7 +88,7 @@ def test_maximum_is_the_highest_from_all_starts():
         return -float((x**2 - 1) ** 2 + 0.3 * x), -np.array([4 * x * (x**2 - 1) + 0.3])
 
     near = search.maximum(function, ["a"], np.array([1.0]), bounds)
-    far = search.maximum(function, ["a"], np.array([1.0]), bounds, n_restarts=4, random_state=1)
+    far = search.maximum(function, ["a"], np.array([1.0]), bounds, search.Guide(n_restarts=4, random_state=1))
     assert near.theta[0] == pytest.approx(0.9604, abs=1e-3)
     assert far.theta[0] == pytest.approx(-1.0355, abs=1e-3)
     assert len(far.values) == 5
@@ -125,3 +125,84 @@ def test_minimum_takes_the_best_start_and_names_active_bounds():
     assert down.at_bounds == ["a (lower)"]
     with pytest.raises(np.linalg.LinAlgError, match="use more noise"):
         search.minimum(lambda t: (search.IMPOSSIBLE, np.zeros(2)), ["a", "b"], [np.array([1.0, 0.5])], bounds)
+
+
+def test_what_is_fixed_does_not_slow_the_search():
+    """A quadratic bowl whose fixed direction is steep: the search does not see it, and takes as many evaluations."""
+
+    def function(theta):
+        return -float((theta[:2] ** 2).sum() + 1e6 * theta[2] ** 2), -np.array([2.0, 2.0, 2e6]) * theta
+
+    start, bounds = np.array([1.0, -1.0, 1.0]), np.array([[-2.0, 2.0]] * 2 + [[1.0, 1.0]])
+    found = search.maximum(function, ["a", "b", "c"], start, bounds)
+    alone = search.maximum(lambda t: (-float((t**2).sum()), -2.0 * t), ["a", "b"], start[:2], bounds[:2])
+    np.testing.assert_allclose(found.theta, [0.0, 0.0, 1.0], atol=1e-6)
+    assert found.evaluations == alone.evaluations
+    nothing = search.maximum(function, ["a", "b", "c"], start, np.stack([start, start], axis=1))
+    assert nothing.evaluations == 1
+    np.testing.assert_array_equal(nothing.theta, start)
+
+
+def test_units_make_directions_alike():
+    def function(theta):
+        return -float(((np.array([1.0, 300.0]) * theta) ** 4).sum()), -4.0 * np.array([1.0, 300.0**4]) * theta**3
+
+    start, bounds = np.array([1.0, 0.003]), np.array([[-2.0, 2.0]] * 2)
+    plain = search.maximum(function, ["a", "b"], start, bounds)
+    scaled = search.maximum(function, ["a", "b"], start, bounds, search.Guide(units=np.array([1.0, 300.0])))
+    assert scaled.evaluations < plain.evaluations
+    assert scaled.values[0] > -1e-6
+
+
+def test_other_candidates_are_tried_and_all_evaluations_are_counted():
+    calls, steps = [], []
+
+    def function(theta):
+        calls.append(theta)
+        return -float((theta[0] ** 2 - 1) ** 2 + 0.3 * theta[0]), -np.array([4 * theta[0] * (theta[0] ** 2 - 1) + 0.3])
+
+    guide = search.Guide(others=(np.array([-0.9]), np.array([1.5])), step=lambda value: steps.append(value))
+    found = search.maximum(function, ["a"], np.array([1.0]), np.array([[-2.0, 2.0]]), guide)
+    assert found.theta[0] == pytest.approx(-1.0355, abs=1e-3)
+    assert found.evaluations == len(calls)
+    assert steps == sorted(steps)
+    assert steps[-1] == pytest.approx(found.values[0])
+
+
+def test_iterations_are_bounded():
+    def function(theta):
+        return -float(theta[0] ** 4), -np.array([4 * theta[0] ** 3])
+
+    found = search.maximum(function, ["a"], np.array([1.0]), np.array([[-2.0, 2.0]]), search.Guide(max_iter=1))
+    assert not found.success
+    with pytest.warns(ConvergenceWarning, match="larger max_iter="):
+        found.warn()
+
+
+@pytest.mark.parametrize(
+    ("name", "end", "given", "warns"),
+    [
+        ("factor", 1, {}, True),
+        ("kernel__length_scale[1]", 1, {}, False),  # the column does not matter
+        ("kernel__length_scale[1]", 0, {}, True),
+        ("kernel__length_scale[1]", 1, {"kernel__length_scale": (0.1, 3000.0)}, True),
+        ("noise", 0, {}, False),  # there is none
+        ("noise", 1, {}, True),
+        ("noise", 0, {"noise": (1e-6, 10.0)}, True),
+    ],
+)
+def test_a_bound_is_named_in_one_sentence(name, end, given, warns):
+    bounds = search.log_bounds(NAMES, START, 1.0, given)
+    theta = START.copy()
+    theta[NAMES.index(name)] = bounds[NAMES.index(name), end]
+    found = search.Search(NAMES, theta, bounds, [0.0], "so", True, 9)
+    side = "lower" if end == 0 else "upper"
+    if not warns:
+        found.warn(given)
+        return
+    with pytest.warns(ConvergenceWarning) as told:
+        found.warn(given)
+    (message,) = {str(each.message) for each in told}
+    assert message == (
+        f"The search for hyper-parameters ended at a bound of {name} ({side}); widen bounds=, or fix it."
+    )

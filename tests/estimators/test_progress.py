@@ -1,6 +1,7 @@
 import builtins
 import importlib.util
 import inspect
+import io
 import pickle
 
 import numpy as np
@@ -62,6 +63,73 @@ def test_line_ends_after_an_error(capsys):
 def test_who_wants_to_stop(answer):
     with Progress(0, 1e-6, lambda: answer) as progress:
         assert progress("work", 0.1) is answer
+
+
+# ---- what is shown without being asked for ----
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A time that passes when it is told to."""
+    now = [0.0]
+    monkeypatch.setattr(module, "perf_counter", lambda: now[0])
+    return now
+
+
+def shown(monkeypatch, stream):
+    monkeypatch.setattr(module.sys, "stderr", stream)
+    return stream
+
+
+def test_a_terminal_is_told_after_some_seconds_and_how_long_it_takes(monkeypatch, clock):
+    terminal = shown(monkeypatch, Terminal())
+    with Progress(0, 1e-6) as progress:
+        for clock[0] in (0.5, 2.9):
+            progress("work", 0.1)
+        assert terminal.getvalue() == ""
+        clock[0] = 4.0
+        progress("work", 1e-3)
+        assert terminal.getvalue().endswith("step 3, residual 1.0e-03 (to 1e-06), 4 s, about 4 s left")
+        clock[0] = 4.01
+        progress("work", 1e-4)  # too soon for another line
+        assert terminal.getvalue().count("\r") == 1
+        clock[0] = 300.0
+        progress.count("parts", 1, 4)
+        assert "1 of 4, 300 s, about 15 min left" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\n")
+
+
+def test_a_long_plan_is_shown_at_once(monkeypatch, clock):
+    terminal = shown(monkeypatch, Terminal())
+    with Progress(0, 1e-6) as progress:
+        progress.expect("a short one", 2.0)
+        assert terminal.getvalue() == ""
+        progress.expect("Cholesky of 20,000 rows", 20.0)
+        assert terminal.getvalue() == "\rCholesky of 20,000 rows: about 20 s"
+        clock[0] = 5.0
+        progress.iterate("search", -12.5)
+        assert "search: iteration 1, -12.5, 5 s of about 20 s" in terminal.getvalue()
+    with Progress(0, 1e-6) as progress:
+        progress.expect("hours", 8000.0)
+    assert "hours: about 2.2 h" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(("stream", "verbose"), [(io.StringIO, 0), (Terminal, -1)], ids=["a file", "silence"])
+def test_nobody_else_is_told(monkeypatch, clock, stream, verbose):
+    silent = shown(monkeypatch, stream())
+    with Progress(verbose, 1e-6) as progress:
+        progress.expect("work", 100.0)
+        clock[0] = 50.0
+        progress("work", 0.1)
+        progress.count("parts", 1, 4)
+        progress.iterate("search", 1.0)
+    assert silent.getvalue() == ""
+    assert progress.steps == 2
 
 
 # ---- callbacks of scikit-learn ----

@@ -13,10 +13,11 @@ from representer import _parallel
 from representer.estimators import hyperparameter_search, process_plan
 from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.budget import Budgeted
-from representer.estimators.hyperparameter_search import Search
+from representer.estimators.hyperparameter_search import Guide, Search
 from representer.estimators.hyperparameters import ProcessParameters, check_noise, deviation, noise_of_new
 from representer.estimators.inputs import check_inputs, check_targets, evenly_spaced, is_precomputed, take, to_kernel
 from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
+from representer.estimators.spectrum import Periods
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.algebra import Scaled
@@ -31,6 +32,7 @@ OPTIONS = {
     "optimizer": ("lbfgs", None),
     "solver": ("auto", "cholesky", "conjugate_gradient"),
 }
+SEARCH = "search for hyper-parameters"
 COVARIANCE_WAY_OUT = "return_std=True, sample(pathwise=True), fewer inputs at a time, or a larger memory="
 
 
@@ -68,8 +70,12 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         and `variance_bounds` says between which numbers variances are. "cholesky" is always in float64.
     tol : float
         Relative residual of conjugate gradients.
+    max_iter : int
+        Iterations of L-BFGS from each start, at most.
     normalize_y : bool
         Whether targets are centred and scaled to variance one before the fit.
+    verbose : int
+        1 shows each iteration, -1 nothing; 0 shows fits that take more than three seconds, on a terminal.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
@@ -91,6 +97,8 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
     certificate_ : Certificate
         Of the posterior mean.
     X_fit_ : a copy of the inputs
+    n_iter_ : int
+        Iterations of the search, from all starts.
     search_ : Search
         How the hyper-parameters were found; `report` puts it into words.
 
@@ -117,7 +125,9 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         priors: dict | None = None,
         solver: str = "auto",
         tol: float = 1e-6,
+        max_iter: int = 1000,
         normalize_y: bool = False,
+        verbose: int = 0,
         memory: int | None = None,
         threads: int | None = None,
         random_state: Any = None,
@@ -131,7 +141,9 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         self.priors = priors
         self.solver = solver
         self.tol = tol
+        self.max_iter = max_iter
         self.normalize_y = normalize_y
+        self.verbose = verbose
         self.memory = memory
         self.threads = threads
         self.random_state = random_state
@@ -167,6 +179,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
                 kernel.with_default_scales(X), X if direct else take(X, rows, kernel), Y[rows], here
             )
         self.noise_ = given if np.ndim(given) else found
+        self.n_iter_ = max(self.search_.iterations, 1)
         with _parallel.blas_threads_for(len(Y)):
             self._condition(X, Y, plan)
         if not self.search_.values:
@@ -237,22 +250,35 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
             # the likelihood comes with the posterior, without a gradient
             values = [objective(start)[0]] if self.objective == "loo" else []
             return Search(names, start, bounds, values, "not optimised", True, 0), kernel, float(noise[0])
-        options: Any = {"variance": variance, "n_restarts": self.n_restarts, "random_state": self.random_state}
-        with task(self, "search for hyper-parameters") as step:
-            search = hyperparameter_search.maximum(objective, names, start, bounds, step=step, **options)
-        search.warn()
+        periods = Periods(kernel, X, Y, names)
+        with task(self, SEARCH) as step, Progress(self.verbose, self.tol, step) as progress:
+            progress.expect(SEARCH, self._work().seconds(len(Y)))
+            guide = Guide(
+                variance,
+                self.n_restarts,
+                self.random_state,
+                self.max_iter,
+                lambda value: progress.iterate(SEARCH, value),
+                periods.units(start),
+                periods.others(start, bounds),
+            )
+            search = hyperparameter_search.maximum(objective, names, start, bounds, guide)
+        search.warn(self.bounds)
         found = float(np.exp(search.theta[-1])) if estimate else given
         return search, unknowns.kernel_at(search.theta), found
 
     def _condition(self, X: Any, Y: np.ndarray, plan: Plan) -> None:
         """Condition on the data: posterior mean, likelihood and certificate."""
         noise, inputs = np.broadcast_to(np.asarray(self.noise_, np.float64), len(Y)), doubled(X)
-        posterior = process_plan.posterior(self.kernel_, X, noise, plan, self._work())
+        with Progress(self.verbose, self.tol) as progress:
+            alone = process_plan.plan(len(Y), Y.shape[1], 0, replace(self._work(), evaluations=0))
+            progress.expect(f"posterior by {plan.solver}", alone.seconds)
+            posterior = process_plan.posterior(self.kernel_, X, noise, plan, self._work())
         if process_plan.is_direct(plan):
             found = posterior.condition(Y)
         else:
-            with task(self, "conjugate gradients") as step:
-                found = posterior.condition(Y, Progress(0, self.tol, step))
+            with task(self, "conjugate gradients") as step, Progress(self.verbose, self.tol, step) as progress:
+                found = posterior.condition(Y, progress)
         if not found.certificate.converged:
             warn_user(
                 f"The posterior mean reached a relative residual of {found.certificate.residual:.2g}, not "

@@ -15,8 +15,11 @@ from representer import _parallel
 from representer.estimators import hyperparameter_search
 from representer.estimators.base import KernelEstimator, atomic
 from representer.estimators.budget import Budgeted
+from representer.estimators.hyperparameter_search import Guide
 from representer.estimators.hyperparameters import LogParameters
 from representer.estimators.inputs import check_inputs, check_labels, to_kernel
+from representer.estimators.progress import Progress
+from representer.estimators.spectrum import Periods
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.algebra import Scaled
@@ -28,6 +31,7 @@ from representer.result import Certificate, Plan, Work, certificate_of
 
 MODE_SECONDS = 4e-11
 """Seconds / n^3 of a mode of the posterior and the likelihood's gradient: some factors and an inverse."""
+SEARCHED = "search for hyper-parameters of a class"
 CLASSIFIER_WAY_OUT = "fewer inputs, KernelLogisticRegression, or a larger memory="
 
 
@@ -54,7 +58,9 @@ class GaussianProcessClassifier(Budgeted, ClassifierMixin, KernelEstimator):
     tol : float
         Relative duality gap at which the mode counts as found.
     max_iter : int
-        Of Newton steps to the mode.
+        Of Newton steps to the mode, and of iterations of each search.
+    verbose : int
+        1 shows each iteration of searches, -1 nothing; 0 shows fits that take more than three seconds, on a terminal.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
@@ -92,6 +98,7 @@ class GaussianProcessClassifier(Budgeted, ClassifierMixin, KernelEstimator):
         bounds: dict | None = None,
         tol: float = 1e-10,
         max_iter: int = 100,
+        verbose: int = 0,
         memory: int | None = None,
         threads: int | None = None,
         random_state: Any = None,
@@ -102,6 +109,7 @@ class GaussianProcessClassifier(Budgeted, ClassifierMixin, KernelEstimator):
         self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
         self.memory = memory
         self.threads = threads
         self.random_state = random_state
@@ -178,10 +186,19 @@ class GaussianProcessClassifier(Budgeted, ClassifierMixin, KernelEstimator):
                 return fitted.log_likelihood, gradient
 
             start = hyperparameter_search.inside(parameters.start, bounds)
-            search = hyperparameter_search.maximum(
-                objective, parameters.names, start, bounds, n_restarts=self.n_restarts, random_state=rng
-            )
-            search.warn()
+            periods = Periods(kernel, X, y[:, None], parameters.names)
+            with Progress(self.verbose, self.tol) as progress:
+                progress.expect(SEARCHED, self._plan(len(y), 2).seconds)
+                guide = Guide(
+                    n_restarts=self.n_restarts,
+                    random_state=rng,
+                    max_iter=self.max_iter,
+                    step=lambda value: progress.iterate(SEARCHED, value),
+                    units=periods.units(start),
+                    others=periods.others(start, bounds),
+                )
+                search = hyperparameter_search.maximum(objective, parameters.names, start, bounds, guide)
+            search.warn(self.bounds)
             kernel = parameters.kernel_at(search.theta)
         fitted = self._laplace(kernel, X, y)
         return fitted, values + fitted.problem.gram.evaluations

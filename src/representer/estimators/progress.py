@@ -60,13 +60,20 @@ def task(estimator: Any, name: str, at_most: int | None = None) -> Iterator[Step
     context.call_on_fit_task_end(estimator=estimator)
 
 
+QUIET_SECONDS = 3.0
+"""Seconds after which a fit shows how far it is, without being asked to."""
+BETWEEN_LINES = 0.2
+"""Seconds between two lines that were not asked for."""
+
+
 class Progress:
-    """Steps, the residual on its way to the tolerance, and the time, on one line of the standard error stream.
+    """Steps, how far off the solution is, the time and what is left of it, on one line of the standard error stream.
 
     Parameters
     ----------
     verbose : int
-        0 for silence.
+        1 shows every step. 0 shows something only where it is read and wanted: after three seconds, or at once where
+        the plan says that it will take longer, and only if the standard error stream is a terminal. -1 shows nothing.
     tol : float
         The residual at which the work is done.
     step : function without arguments
@@ -75,35 +82,68 @@ class Progress:
 
     def __init__(self, verbose: int, tol: float, step: Step = lambda: False):
         self.verbose, self.tol, self.step = verbose, tol, step
-        self.steps, self.start = 0, perf_counter()
+        self.steps, self.start, self.expected = 0, perf_counter(), 0.0
+        self._last, self._width = -np.inf, 0
 
     def __enter__(self) -> Progress:
+        return self
+
+    def expect(self, what: str, seconds: float) -> Progress:
+        """Say what will be done, and about how long it takes, if that is long."""
+        self.expected = seconds
+        if seconds >= QUIET_SECONDS and self._is_due(at_once=True):
+            self._show(f"{what}: about {_time(seconds)}")
         return self
 
     def __call__(self, what: str, residual: float) -> bool:
         """One more step, after which the residual is this; whether to stop."""
         self.steps += 1
-        if self.verbose:
-            self._print(what, residual)
+        if self._is_due():
+            done = float(np.clip(np.log(max(residual, self.tol)) / min(np.log(self.tol), -1e-9), 0.0, 1.0))
+            self._show_bar(what, done, f"step {self.steps}, residual {residual:.1e} (to {self.tol:.0e})")
         return self.step()
 
     def count(self, what: str, done: int, of: int) -> None:
         """So many of the parts that are worked on at the same time are done."""
         self.steps = done
-        if self.verbose:
-            seconds = perf_counter() - self.start
-            line = f"\r{what}: [{'#' * (30 * done // of):<30}] {done} of {of}, {seconds:.0f} s"
-            print(line, end="", file=sys.stderr, flush=True)
+        if self._is_due():
+            self._show_bar(what, done / of, f"{done} of {of}")
 
-    def _print(self, what: str, residual: float) -> None:
-        done = np.clip(np.log(max(residual, self.tol)) / min(np.log(self.tol), -1e-9), 0.0, 1.0)
-        bar = "#" * int(30 * done)
+    def iterate(self, what: str, value: float) -> bool:
+        """One more iteration of a search, whose best objective is this; whether to stop."""
+        self.steps += 1
+        if self._is_due():
+            passed = perf_counter() - self.start
+            of = f" of about {_time(self.expected)}" if self.expected > passed else ""
+            self._show(f"{what}: iteration {self.steps}, {value:.6g}, {passed:.0f} s{of}")
+        return self.step()
+
+    def _is_due(self, at_once: bool = False) -> bool:
+        if self.verbose:
+            return self.verbose > 0
+        now = perf_counter()
+        patient = at_once or self._width or now - self.start >= QUIET_SECONDS
+        return bool(patient and now - self._last >= BETWEEN_LINES and sys.stderr is not None and sys.stderr.isatty())
+
+    def _show_bar(self, what: str, done: float, text: str) -> None:
         seconds = perf_counter() - self.start
-        line = f"\r{what}: [{bar:<30}] step {self.steps}, residual {residual:.1e} (to {self.tol:.0e}), {seconds:.0f} s"
-        print(line, end="", file=sys.stderr, flush=True)
+        left = f", about {_time(seconds * (1.0 - done) / done)} left" if 0.05 < done < 1.0 and seconds > 1.0 else ""
+        self._show(f"{what}: [{'#' * int(30 * done):<30}] {text}, {seconds:.0f} s{left}")
+
+    def _show(self, line: str) -> None:
+        print(f"\r{line:<{self._width}}", end="", file=sys.stderr, flush=True)
+        self._last, self._width = perf_counter(), len(line)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.verbose and self.steps:
+        if self._width:
             print(file=sys.stderr)
+            self._width = 0
+
+
+def _time(seconds: float) -> str:
+    """A duration in words of everyday life."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

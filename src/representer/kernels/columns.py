@@ -62,11 +62,11 @@ class On(Wrapper, Kernel):  # type: ignore[override]
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         self._check(X)
-        return On(self.kernel.with_default_scales(self._pick(X), weights), self.columns)
+        return On(self.kernel.with_default_scales(self.pick(X), weights), self.columns)
 
     def prepare(self, X: Any, like: Columns | None = None) -> Columns:
         numeric = self._check(X)
-        inputs = self.kernel.prepare(self._pick(X), like=None if like is None else like.inputs)
+        inputs = self.kernel.prepare(self.pick(X), like=None if like is None else like.inputs)
         return Columns(inputs, X.shape[1], numeric)
 
     def _check(self, X: Any) -> bool:
@@ -82,7 +82,8 @@ class On(Wrapper, Kernel):  # type: ignore[override]
             raise ValueError(f"X has {X.ndim} dimensions; On picks columns of a table with two.")
         return numeric
 
-    def _pick(self, X: Any) -> Any:
+    def pick(self, X: Any) -> Any:
+        """The columns of X that the kernel is applied to."""
         several = not isinstance(self.columns, str) and np.iterable(self.columns)
         wanted = list(self.columns) if several else [self.columns]
         if wanted and all(isinstance(c, bool | np.bool_) for c in wanted):
