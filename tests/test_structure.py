@@ -27,6 +27,7 @@ LEVELS = [
     {"preimage"},
     {"estimators"},
     {"plotting"},
+    {"io"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 WITHOUT_SOURCE = {

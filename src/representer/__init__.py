@@ -35,6 +35,7 @@ from representer.features.random_features import RandomFeatures
 from representer.features.sketch import Sketch
 from representer.functions import Function, mean_embedding, project
 from representer.gram.tiled import Gram
+from representer.io import LoadError, load, save
 from representer.preimage import preimage
 from representer.rows import rows
 
@@ -63,6 +64,7 @@ __all__ = [
     "KernelRegressor",
     "KernelRidge",
     "KernelRidgeClassifier",
+    "LoadError",
     "NadarayaWatson",
     "NuSVC",
     "NuSVR",
@@ -77,6 +79,7 @@ __all__ = [
     "herding",
     "kernels",
     "landmarks",
+    "load",
     "losses",
     "mean_embedding",
     "plotting",
@@ -85,4 +88,5 @@ __all__ = [
     "psd",
     "regularizers",
     "rows",
+    "save",
 ]

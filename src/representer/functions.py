@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -61,16 +62,27 @@ class Function:
             raise TypeError(
                 f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
             )
-        self.kernel, self.X = clone(kernel), X
+        self.kernel, self.X, self.threads = clone(kernel), X, threads
         self._set(coef, constant)
         self.inputs = kernel.prepare(X) if prepared is None else prepared
-        self.threads = threads
+
+    @classmethod
+    def restored(cls, kernel: Kernel, X: Any, coef: Any, constant: Any, threads: int | None = None) -> Function:
+        """The function of parts that were checked before; its inputs are prepared when they are first needed."""
+        self = cls.__new__(cls)
+        self.kernel, self.X, self.threads = require_kernel(kernel), X, threads
+        self._set(coef, constant)
+        return self
+
+    @cached_property
+    def inputs(self) -> Any:
+        """What ``kernel.prepare(X)`` gives."""
+        return self.kernel.prepare(self.X)
 
     def with_coef(self, coef: Any, constant: Any = 0.0) -> Function:
         """sum_i coef_i k(x_i, .) + constant on the same inputs, which are not prepared once more."""
-        other = object.__new__(Function)
-        other.kernel, other.X, other.inputs, other.threads = self.kernel, self.X, self.inputs, self.threads
-        other._set(coef, constant)
+        other = Function.restored(self.kernel, self.X, coef, constant, self.threads)
+        other.inputs = self.inputs
         return other
 
     def _set(self, coef: Any, constant: Any) -> None:

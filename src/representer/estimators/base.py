@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, cached_property, wraps
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +34,9 @@ def atomic(fit: Fit) -> Fit:
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
+        kind: Any = type(self)
+        for name in derived(kind):
+            vars(self).pop(name, None)
         try:
             return fit(self, *args, **options)
         except BaseException:
@@ -42,6 +45,13 @@ def atomic(fit: Fit) -> Fit:
             raise
 
     return fit_or_restore  # type: ignore[return-value]
+
+
+@cache
+def derived(estimator: Any) -> list[str]:
+    """The attributes that are computed from others when they are first asked for; no file needs to hold them."""
+    named = [pair for kind in estimator.__mro__ for pair in vars(kind).items()]
+    return [name for name, each in named if isinstance(each, cached_property)]
 
 
 def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -109,15 +110,26 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self.kernel_x_, self.kernel_y_ = kernel_x.with_default_scales(X), kernel_y.with_default_scales(Y)
         self.kernel_y_.prepare(Y)  # bad values of y are found here and not when they are used
         self.X_fit_, self.Y_fit_ = X, Y
-        self._problem = self._problem_of(self.kernel_x_, X)
-        self._plan = self._plan_of(self._problem, self._budget())
         self._plan.require()
         with _parallel.blas_threads_for(n):
             begin = perf_counter()
-            self._factor = self._factorise() if self._plan.solver == cholesky.name else None
             self.certificate_ = self._certificate(begin)
         self._warn_unless_converged(self.certificate_, ADVICE)
         return self
+
+    @cached_property
+    def _problem(self) -> RidgeProblem:
+        return self._problem_of(self.kernel_x_, self.X_fit_)
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return self._plan_of(self._problem, self._budget())
+
+    @cached_property
+    def _factor(self) -> Any:
+        """Of K + alpha I; a model from a file computes it once more. None where conjugate gradients solve."""
+        with _parallel.blas_threads_for(self._problem.n):
+            return self._factorise() if self._plan.solver == cholesky.name else None
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
         """How `fit` and the first use solve for these inputs, why, and the memory and time that it takes."""

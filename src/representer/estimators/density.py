@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,8 @@ class ParzenDensity(DensityMixin, KernelParameters):
         The bandwidth used.
     bandwidths_ : array of shape (n_bandwidths,)
         Those it was chosen from.
+    X_fit_ : inputs
+        Those of the fit.
     loo_scores_ : array of shape (n_bandwidths,)
         With several bandwidths: the mean over inputs of log p_(-i)(x_i), p_(-i) estimated without input i.
 
@@ -147,8 +150,7 @@ class ParzenDensity(DensityMixin, KernelParameters):
         weights = check_weights(sample_weight, X)
         if self.threads is not None:
             checks.integer(self.threads, "threads")
-        self._window, self._prepared = window_of(self.window), DISTANCES.prepare(X)
-        self.X_fit_ = X
+        self.X_fit_, self._window, self._prepared = X, window_of(self.window), DISTANCES.prepare(X)
         self._weights = np.ones(len(self._prepared)) if weights is None else weights
         self.bandwidths_ = check_bandwidths(self.bandwidth, self._prepared, self._window, weights)
         self.bandwidth_ = float(self.bandwidths_[0])
@@ -159,6 +161,14 @@ class ParzenDensity(DensityMixin, KernelParameters):
             self.loo_scores_ = np.average(values[:, counted], axis=1, weights=self._weights[counted])
             self.bandwidth_ = pick(self.loo_scores_, self.bandwidths_, self.bandwidth)
         return self
+
+    @cached_property
+    def _window(self) -> Any:
+        return window_of(self.window)
+
+    @cached_property
+    def _prepared(self) -> Any:
+        return DISTANCES.prepare(self.X_fit_)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """What `fit` keeps, and the memory and time that choosing a bandwidth takes."""

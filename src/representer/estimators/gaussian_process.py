@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -269,11 +270,11 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
 
     def _condition(self, X: Any, Y: np.ndarray, plan: Plan) -> None:
         """Condition on the data: posterior mean, likelihood and certificate."""
-        noise, inputs = np.broadcast_to(np.asarray(self.noise_, np.float64), len(Y)), doubled(X)
+        inputs = doubled(X)
         with Progress(self.verbose, self.tol) as progress:
             alone = process_plan.plan(len(Y), Y.shape[1], 0, replace(self._work(), evaluations=0))
             progress.expect(f"posterior by {plan.solver}", alone.seconds)
-            posterior = process_plan.posterior(self.kernel_, X, noise, plan, self._work())
+            posterior = process_plan.posterior(self.kernel_, X, self.noise_, plan, self._work())
         if process_plan.is_direct(plan):
             found = posterior.condition(Y)
         else:
@@ -292,6 +293,14 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         self.function_ = Function(
             self.kernel_, inputs, self.dual_coef_, constant, prepared=posterior.inputs, threads=self.threads
         )
+
+    @cached_property
+    def _process(self) -> GaussianProcess:
+        """What the data leave open; a fit has it, and a model from a file factors its matrix once more."""
+        X, plan = self.X_fit_, self._plan(self.X_fit_, len(self._mean))
+        with _parallel.blas_threads_for(checks.number_of(X)):
+            posterior = process_plan.posterior(self.kernel_, X, self.noise_, plan, self._work())
+        return GaussianProcess(self.kernel_, doubled(X), posterior, self.threads)
 
     # ---- use ----
 
@@ -387,11 +396,5 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
             if factor
             else f"posterior mean: {self.certificate_}",
         ]
-        advice = found.advice()
-        if factor and factor.jitter > 0:
-            advice.append(
-                "the matrix was singular to rounding and got jitter: use more noise, or remove repeated inputs."
-            )
-        elif factor and factor.condition > 1e12:
-            advice.append("the matrix is ill-conditioned: use more noise.")
+        advice = found.advice() + process_plan.advice_on(factor)
         return "\n".join(lines + [f"try: {each}" for each in advice])

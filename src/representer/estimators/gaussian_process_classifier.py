@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -121,15 +122,15 @@ class GaussianProcessClassifier(Budgeted, ClassifierMixin, KernelEstimator):
         kernel = Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
         require_definite(kernel, "a Gaussian process")
         X = copied(check_inputs(self, X, kernel, reset=True))
-        self.classes_, label = check_labels(self, X, y)
+        self.classes_, self._label = check_labels(self, X, y)
+        label = self._label
         begin, plan = perf_counter(), self._plan(len(label), len(self.classes_))
         self._refuse(plan.bytes, f"A Gaussian process classifier on {len(label)} inputs", CLASSIFIER_WAY_OUT)
         self.X_fit_, inputs = X, doubled(X)
-        chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         rng = check_random_state(self.random_state)
         started = kernel.with_default_scales(X)
         with _parallel.blas_threads_for(len(label)):
-            found = [self._one(started, inputs, np.where(label == c, 1.0, -1.0), rng) for c in chosen]
+            found = [self._one(started, inputs, signs, rng) for signs in self._signs()]
             self._parts = [part for part, _ in found]
             self.certificate_ = self._certificate(plan, perf_counter() - begin, sum(values for _, values in found))
         self._warn_unless_converged(self.certificate_, "use a larger max_iter or tol")
@@ -143,6 +144,18 @@ class GaussianProcessClassifier(Budgeted, ClassifierMixin, KernelEstimator):
         self.log_marginal_likelihood_value_ = float(np.mean([part.log_likelihood for part in self._parts]))
         self.n_iter_ = max(max(part.found.steps for part in self._parts), 1)
         return self
+
+    def _signs(self) -> list[np.ndarray]:
+        """+1 for one class and -1 for the others: for the second of two classes, or for each of several."""
+        chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return [np.where(self._label == c, 1.0, -1.0) for c in chosen]
+
+    @cached_property
+    def _parts(self) -> list[Laplace]:
+        """One approximation for each of the signs; a fit has them, and a model from a file finds the modes anew."""
+        kernels, X = self.kernel_ if isinstance(self.kernel_, list) else [self.kernel_], doubled(self.X_fit_)
+        with _parallel.blas_threads_for(len(self._label)):
+            return [self._laplace(kernel, X, signs) for kernel, signs in zip(kernels, self._signs(), strict=True)]
 
     def _check_options(self) -> None:
         if self.optimizer not in ("lbfgs", None):

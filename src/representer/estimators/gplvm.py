@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -167,7 +168,8 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         U = kmeans_plusplus(Z, landmarks, random_state=rng)[0] if landmarks else None
         with _parallel.one_blas_thread():  # small products alternate with walks over tiles
             self._search(kernel.with_default_scales(Z), Y, Z, U)
-            self._condition(Y)
+            points = self.embedding_ if self.landmarks_ is None else self.landmarks_
+            self.function_ = Function(self.kernel_, points, self._map.coef, self._mean, threads=self.threads)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
@@ -311,8 +313,13 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         values = self._evaluations * (n * m + m * m if m else n * n)
         self.certificate_ = certificate_of([judgement], work, np.sqrt(self.tol), values)
 
-    def _condition(self, Y: np.ndarray) -> None:
-        """The posterior of the map, given the latent points."""
+    @cached_property
+    def _map(self) -> LatentMap:
+        """The posterior of the map, given the latent points; a model from a file computes it once more."""
+        with _parallel.one_blas_thread():
+            return self._conditioned(self._X.astype(np.float64) - self._mean)
+
+    def _conditioned(self, Y: np.ndarray) -> LatentMap:
         Z, kernel = self.embedding_, self.kernel_
         if self.landmarks_ is None:
             inputs = points = kernel.prepare(Z)
@@ -324,9 +331,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
             points = kernel.prepare(self.landmarks_, like=inputs)
             sparse = Landmarks(kernel, inputs, points, Y, self.noise_, self.threads)
             coef, reduction = sparse.mean, sparse.reduction
-        self._map = LatentMap(kernel, points, coef, reduction, self.noise_, self.threads)
-        points = Z if self.landmarks_ is None else self.landmarks_
-        self.function_ = Function(kernel, points, coef, self._mean, threads=self.threads)
+        return LatentMap(kernel, points, coef, reduction, self.noise_, self.threads)
 
     # ---- use ----
 

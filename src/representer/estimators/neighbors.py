@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,13 @@ class _Neighbors(KernelEstimator):
             )
         self.kernel_ = to_kernel(self.kernel).with_default_scales(X)
         require_definite(self.kernel_, "a distance")
+        self.X_fit_, self.n_samples_fit_ = X, n
         self._fitted = self._gram(self.kernel_, X)
-        self.n_samples_fit_ = n
+
+    @cached_property
+    def _fitted(self) -> Gram:
+        """The matrix of the training inputs, which are prepared once."""
+        return self._gram(self.kernel_, self.X_fit_)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """What `fit` keeps; kernel values are computed by `predict`."""

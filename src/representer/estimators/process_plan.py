@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.processes.gaussian import doubled
 from representer.processes.posterior import CorrectedPosterior, ExactPosterior, IterativePosterior
@@ -82,14 +83,13 @@ def is_direct(plan: Plan) -> bool:
     return plan.solver == "cholesky" and plan.form != SINGLE
 
 
-def posterior(
-    kernel: Kernel, X: Any, noise: np.ndarray, plan: Plan, asked: Asked
-) -> ExactPosterior | CorrectedPosterior:
+def posterior(kernel: Kernel, X: Any, noise: Any, plan: Plan, asked: Asked) -> ExactPosterior | CorrectedPosterior:
     """The posterior as it was planned.
 
     Where float32 is not precise enough it is by a float64 factor, if that fits half of the memory; where it does not,
     by corrections of float32 if they converge, or else by conjugate gradients.
     """
+    noise = np.broadcast_to(np.asarray(noise, np.float64), checks.number_of(X))
     options: Any = {"tol": asked.tol, "threads": asked.threads}
     memory, fits = working_memory(asked.memory), 8 * len(noise) ** 2 <= asked.memory // 2
     if plan.form == SINGLE and noise.min() > 0:
@@ -100,3 +100,10 @@ def posterior(
     if is_direct(plan) or (plan.form == SINGLE and fits):
         return ExactPosterior(kernel, doubled(X), noise, **options)
     return IterativePosterior(kernel, X, noise, memory=memory, **options)
+
+
+def advice_on(factor: Any) -> list[str]:
+    """What to try where a factor, if there is one, shows that the matrix is singular or nearly so."""
+    if factor and factor.jitter > 0:
+        return ["the matrix was singular to rounding and got jitter: use more noise, or remove repeated inputs."]
+    return ["the matrix is ill-conditioned: use more noise."] if factor and factor.condition > 1e12 else []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from time import perf_counter
 from typing import Any
@@ -44,6 +45,7 @@ RADIAL: dict[str, Kernel] = {
 }
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Network:
     """f(x) = sum_j a_j k(z_j, x) + sum_j b_j p_j(x): a sum of kernel functions on centres, and a polynomial.
 
@@ -56,8 +58,9 @@ class Network:
         The numbers b.
     """
 
-    def __init__(self, radial: Function, polynomials: Polynomials, coef: np.ndarray):
-        self.radial, self.polynomials, self.coef = radial, polynomials, coef
+    radial: Function
+    polynomials: Polynomials
+    coef: np.ndarray
 
     def __repr__(self) -> str:
         return f"Network({self.radial!r}, polynomials of degree {self.polynomials.degree})"
@@ -187,7 +190,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         begin, plan = perf_counter(), self._plan_of(len(X), len(self.centers_), budget)
         plan.require()
         with _parallel.blas_threads_for(len(X)):
-            problem = self._problem(Y, weights)
+            problem, self._weights = self._problem(Y, weights), weights
             self._solver = self._system(problem, len(alphas) > 1)
             left_out = self._choose(alphas, Y, weights) if len(alphas) > 1 else None
             self.function_ = self._network(Y)
@@ -276,6 +279,12 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         if rank < P.shape[1]:
             self._warn_undetermined(X, P.shape[1])
         return solver
+
+    @cached_property
+    def _solver(self) -> Saddle | Restricted:
+        """A fit has it; a model from a file factors its matrix once more, for dual basis functions."""
+        with _parallel.blas_threads_for(len(self.X_fit_)):
+            return self._system(self._problem(np.zeros((len(self.X_fit_), 1)), self._weights), False)
 
     def _certificate(self, problem: NetworkProblem, plan: Plan, tol: float, begin: float) -> Certificate:
         """Of the fitted coefficients."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,14 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
             self._fit_window(X, targets, weights)
         return self
 
+    @cached_property
+    def _window(self) -> Any:
+        return window_of(self.window)
+
+    @cached_property
+    def _prepared(self) -> Any:
+        return (DISTANCES if self.kernel_ is None else self.kernel_).prepare(self.X_fit_)
+
     def plan(self, X: Any, y: Any = None) -> Plan:
         """What `fit` keeps, and the memory and time that choosing a bandwidth takes."""
         if not isinstance(self.window, Kernel):
@@ -132,7 +141,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
             raise ValueError(f"Local lines need a window by name, such as 'gaussian', and not {self.window!r}.")
         self.kernel_ = self.window.with_default_scales(X, weights)
         self.bandwidth_: float | None = None
-        self._prepared = self.kernel_.prepare(X)
+        self.X_fit_, self._prepared = X, self.kernel_.prepare(X)
 
     def _fit_window(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:
         self.kernel_, self._window = None, window_of(self.window)
@@ -140,7 +149,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
             if sparse.issparse(X):
                 raise TypeError("Local lines do not take sparse input; pass X.toarray().")
             X = X.astype(np.float64)  # moments of the inputs are differences of large numbers
-        self._prepared = DISTANCES.prepare(X)
+        self.X_fit_, self._prepared = X, DISTANCES.prepare(X)
         if self.degree == 1:
             self._spread = np.sqrt(self._prepared.variances(weights))
             self._spread[self._spread == 0] = 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -35,10 +36,15 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         kernel: Any = self
         checks.number_of(X)
         self.kernel_ = kernel.with_default_scales(X, sample_weight)
-        self.basis_ = self.kernel_.basis(X)
+        self._row = tables.at(tables.sliceable(X), np.zeros(1, int))
+        self.__dict__.pop("basis_", None)
         if len(getattr(X, "shape", ())) == 2:
             self.n_features_in_ = X.shape[1]
         return self
+
+    @cached_property
+    def basis_(self) -> Basis:
+        return self.kernel_.basis(self._row)
 
     def transform(self, X: Any) -> np.ndarray:
         """phi(x) for each x, whose inner products are k^."""

@@ -1,0 +1,70 @@
+"""Data frames as named arrays, and back, without an import of the libraries that a model does not use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+PANDAS_TYPES = {"str", "string", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "boolean"}
+"""Names of types that pandas has beside those of numpy."""
+Column = tuple[str, Any, Any]
+"""What it was, its values as an array, and the levels of a category."""
+
+
+def library_of(value: Any) -> str | None:
+    """The library of a data frame, "pandas" or "polars"; None for anything else."""
+    room = type(value).__module__.partition(".")[0]
+    return room if type(value).__name__ == "DataFrame" and room in ("pandas", "polars") else None
+
+
+def columns_of(frame: Any, library: str) -> dict[str, Column]:
+    """The columns of a frame by name."""
+    names = list(frame.columns)
+    return {name: (_from_pandas if library == "pandas" else _from_polars)(frame[name]) for name in names}
+
+
+def _from_pandas(column: Any) -> Column:
+    name = column.dtype.name
+    if name == "category":
+        return name, column.cat.codes.to_numpy(), column.cat.categories.to_numpy()
+    values = column.to_numpy()
+    return (name if name in PANDAS_TYPES else ""), _without_gaps(values), None
+
+
+def _from_polars(column: Any) -> Column:
+    name = type(column.dtype).__name__
+    if name in ("String", "Categorical", "Enum"):
+        levels = np.array(column.dtype.categories.to_list(), object) if name == "Enum" else None
+        return name, _without_gaps(np.array([*column, None], object)[:-1]), levels
+    return "", _without_gaps(column.to_numpy()), None
+
+
+def _without_gaps(values: np.ndarray) -> np.ndarray:
+    """An array of objects with None for whatever says that a value is missing."""
+    if values.dtype.kind != "O":
+        return values
+    found = np.empty(len(values), object)
+    found[:] = [value if isinstance(value, str | bool | int | float) and value == value else None for value in values]
+    return found
+
+
+def frame_of(columns: dict[str, Column], library: str) -> Any:
+    """The frame of such columns."""
+    made = import_module(library)
+    build = _to_pandas if library == "pandas" else _to_polars
+    return made.DataFrame({name: build(made, *column) for name, column in columns.items()})
+
+
+def _to_pandas(pandas: Any, kind: str, values: np.ndarray, levels: Any) -> Any:
+    if kind == "category":
+        return pandas.Categorical.from_codes(values, levels)
+    return pandas.array(values, dtype=kind) if kind in PANDAS_TYPES else values
+
+
+def _to_polars(polars: Any, kind: str, values: np.ndarray, levels: Any) -> Any:
+    if kind not in ("String", "Categorical", "Enum"):
+        return polars.Series(values)
+    dtype = polars.Enum(list(levels)) if kind == "Enum" else getattr(polars, kind)
+    return polars.Series(list(values), dtype=dtype)

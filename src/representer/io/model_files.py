@@ -1,0 +1,125 @@
+"""A model in a file: arrays in the safetensors layout, everything else as JSON in its header."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from representer.io.values import LoadError, Reader, Writer
+
+FORMAT = 1
+"""Raised whenever older versions could not read what is written."""
+MOST_ARRAYS = 10_000
+DTYPES = {"F64", "F32", "F16", "BOOL", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
+"""Names that safetensors has for the types of arrays."""
+LONGEST_DOCUMENT = 2**26
+"""Bytes of JSON: safetensors takes headers of up to 100 MB."""
+
+__all__ = ["LoadError", "load", "save"]
+
+
+def save(model: Any, path: Any) -> None:
+    """Write an estimator, fitted or not, a kernel or a Function to a file that holds no code.
+
+    What can be computed from the rest, such as prepared inputs and factors, is not stored. The file takes the place of
+    an older one only when it is complete. A hash shows damage, not forgery: anybody can compute it.
+
+    Parameters
+    ----------
+    model : estimator, Kernel, loss, regulariser or Function of this library
+    path : str or path
+        By custom ending in ``.repr``.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, os
+    >>> from representer import SVC, load, save
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> model = SVC().fit(X, X[:, 0] > 0)
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.repr")
+    >>> save(model, path)
+    >>> bool(np.all(load(path).predict(X) == model.predict(X)))
+    True
+    """
+    library = _safetensors("save")
+    writer = Writer()
+    root = writer.slot(model, type(model).__name__)
+    document = json.dumps({"root": root, "values": writer.nodes}, allow_nan=False, separators=(",", ":"))
+    if len(document) > LONGEST_DOCUMENT:
+        raise ValueError(
+            f"The model has {len(document) / 1e6:.3g} MB of names and small values, and a file may have "
+            f"{LONGEST_DOCUMENT / 1e6:.3g} MB of them; pickle it."
+        )
+    metadata = {"format": str(FORMAT), "document": document, "sha256": _digest(document, writer.arrays)}
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        library.numpy.save_file(writer.arrays, beside, metadata)
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def load(path: Any) -> Any:
+    """The model that `save` wrote. Nothing of the file is run; a damaged or foreign one raises `LoadError`."""
+    library = _safetensors("load")
+    size = Path(path).stat().st_size  # a file that is not there is Python's own error
+    try:
+        arrays, metadata = _contents(path, library)
+    except (library.SafetensorError, OSError, TypeError, ValueError, OverflowError) as error:
+        raise error if isinstance(error, LoadError) else LoadError(f"{path} is no model file: {error}") from None
+    if sum(array.nbytes for array in arrays.values()) > size:
+        raise LoadError(f"{path} promises more numbers than it has.")
+    version, document = metadata.get("format", ""), metadata.get("document", "")
+    if not version.isdecimal():
+        raise LoadError(f"{path} is a safetensors file, but no model of this library.")
+    if int(version) > FORMAT:
+        raise LoadError(f"{path} has format {version}, newer than {FORMAT}, the latest known here; update representer.")
+    if _digest(document, arrays) != metadata.get("sha256"):
+        raise LoadError(f"{path} is damaged: its content does not fit its hash. Copy or save it again.")
+    try:
+        return _read(json.loads(document), arrays)
+    except (LoadError, ValueError, RecursionError) as error:
+        raise LoadError(f"{path} is damaged: {error}.") from None
+
+
+def _contents(path: Any, library: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    with library.safe_open(str(path), framework="np") as file:
+        names = file.keys()
+        if len(names) > MOST_ARRAYS:
+            raise LoadError(f"{path} has {len(names)} arrays, above the limit of {MOST_ARRAYS}.")
+        if unknown := {file.get_slice(name).get_dtype() for name in names} - DTYPES:
+            raise LoadError(f"{path} has arrays of {', '.join(sorted(unknown))}, which no model has.")
+        return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
+
+
+def _read(document: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if not isinstance(document, dict):
+        raise LoadError("it has no table of values")
+    reader = Reader(arrays)
+    reader.read(document.get("values"))
+    return reader.value(document.get("root"))
+
+
+def _digest(document: str, arrays: dict[str, np.ndarray]) -> str:
+    digest = sha256(document.encode("utf-8", "surrogatepass"))
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes() if array.ndim == 0 or not array.size else array.data)
+    return digest.hexdigest()
+
+
+def _safetensors(what: str) -> Any:
+    try:
+        import safetensors
+        import safetensors.numpy
+    except ImportError:
+        raise ImportError(f"{what} needs safetensors; install it by pip install 'representer[io]'.") from None
+    return safetensors

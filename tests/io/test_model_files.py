@@ -1,0 +1,169 @@
+"""Models predict the same bits after a round through a file, and damaged files raise LoadError and nothing else."""
+
+import json
+import pickle
+import tracemalloc
+from contextlib import suppress
+from hashlib import sha256
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import pytest
+from damaged import damages
+from safetensors.numpy import load_file, save_file
+
+import representer
+from representer import LoadError, load, save
+from representer.io.registry import APPROXIMATIONS, ESTIMATORS
+from representer.kernels import RBF, Linear, Normalized, Spectrum
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 2))
+Y = np.sin(2 * X[:, 0]) + 0.1 * RNG.normal(size=40)
+LABELS = np.array(["no", "yes"])[(Y > 0).astype(int)]
+METHODS = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "kneighbors")
+SMALL = {
+    "KernelKMeans": {"n_clusters": 2, "random_state": 0},
+    "SpectralClustering": {"n_clusters": 2, "random_state": 0},
+    "SVCPath": {"C": [1.0, 10.0]},
+    "GPLVM": {"max_iter": 5},
+}
+
+
+def fitted(kind):
+    model = kind(**SMALL.get(kind.__name__, {}))
+    if not hasattr(model, "fit"):
+        return model
+    labels = model.__sklearn_tags__().target_tags.required and model.__sklearn_tags__().classifier_tags is not None
+    targets = {"ConditionalMeanEmbedding": X, "KernelPoissonRegression": np.round(Y**2)}
+    return model.fit(X, targets.get(kind.__name__, LABELS if labels else Y))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_the_same_bits(kind, tmp_path):
+    model = fitted(kind)
+    save(model, tmp_path / "model.repr")
+    found = load(tmp_path / "model.repr")
+    assert repr(found) == repr(model)
+    assert vars(found).keys() >= {name for name in vars(model) if name.endswith("_")}
+    for method in METHODS:
+        if hasattr(model, method):
+            np.testing.assert_array_equal(getattr(found, method)(X[:7]), getattr(model, method)(X[:7]), method)
+    if hasattr(model, "predict") and "return_std" in signature(model.predict).parameters:
+        std = model.predict(X[:7], return_std=True)[1]
+        np.testing.assert_array_equal(found.predict(X[:7], return_std=True)[1], std)
+    assert pickle.loads(pickle.dumps(found)).__class__ is kind
+
+
+@pytest.mark.parametrize("kind", APPROXIMATIONS, ids=lambda kind: kind.__name__)
+def test_approximations(kind, tmp_path):
+    features = kind(RBF(1.0), 8).fit(X)
+    model = representer.KernelRidge(kernel=kind(RBF(1.0), 8)).fit(X, Y)
+    for each, name in ((features, "transform"), (model, "predict")):
+        save(each, tmp_path / "model.repr")
+        found = load(tmp_path / "model.repr")
+        np.testing.assert_array_equal(getattr(found, name)(X[:5]), getattr(each, name)(X[:5]))
+
+
+def test_strings_and_words(tmp_path):
+    model = representer.SVC(kernel=Normalized(Spectrum(2))).fit(["ACGT", "ACGA", "TTTT", "TTTA"], ["a", "a", "b", "b"])
+    save(model, tmp_path / "model.repr")
+    assert load(tmp_path / "model.repr").predict(["ACG", "TTT"]).tolist() == ["a", "b"]
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.repr"
+    save(RBF(1.0), path)
+    with pytest.raises(TypeError, match="holds no code"):
+        save(representer.KernelRidge(kernel=representer.kernels.Callable(min)), path)
+    assert load(path) == RBF(1.0)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_of_version_1_are_read():
+    model = load(Path(__file__).with_name("version_1.repr"))
+    assert model.kernel == 2.0 * RBF([1.0, 2.0]) + Normalized(Linear(2.0))
+    assert model.certificate_.converged
+    np.testing.assert_allclose(model.predict([[0.5, -0.5]]), [0.8026358699075236], rtol=1e-12)
+
+
+def rewritten(path, change):
+    """The file with another document or other arrays, and a hash that fits."""
+    arrays = load_file(path)
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    metadata = header["__metadata__"]
+    document = change(json.loads(metadata["document"]), arrays, metadata)
+    metadata["document"] = document if isinstance(document, str) else json.dumps(document)
+    digest = sha256(metadata["document"].encode())
+    for name in sorted(arrays):
+        digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode() + arrays[name].tobytes())
+    metadata["sha256"] = digest.hexdigest()
+    save_file(arrays, path, metadata)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda d, a, m: m.update(format="9") or d, "newer"),
+        (lambda d, a, m: m.update(format="one") or d, "no model of this library"),
+        (lambda d, a, m: "[" * 100_000, "damaged"),
+        (lambda d, a, m: "[]", "no table"),
+        (lambda d, a, m: d | {"root": [10**6]}, "points nowhere"),
+        (lambda d, a, m: {"root": 0}, "no table"),
+    ],
+)
+def test_foreign_files(change, fault, tmp_path):
+    path = tmp_path / "model.repr"
+    save(representer.KernelRidge().fit(X, Y), path)
+    rewritten(path, change)
+    with pytest.raises(LoadError, match=fault):
+        load(path)
+
+
+def test_damage_is_seen(tmp_path):
+    path = tmp_path / "model.repr"
+    save(representer.KernelRidge().fit(X, Y), path)
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(LoadError, match="its hash"):
+        load(path)
+    path.write_bytes(content[:-100])
+    with pytest.raises(LoadError, match="no model file"):
+        load(path)
+    path.write_text("not a model")
+    with pytest.raises(LoadError, match="no model file"):
+        load(path)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere.repr")
+
+
+@pytest.fixture(params=["numbers", "strings"])
+def content(request, tmp_path):
+    strings = representer.SVC(kernel=Spectrum(2)).fit(["AC", "GT", "CC"], [0, 1, 1])
+    save(representer.KernelRidge().fit(X, Y) if request.param == "numbers" else strings, tmp_path / "model.repr")
+    return (tmp_path / "model.repr").read_bytes()
+
+
+def test_damaged_files_raise_load_error_only(content, tmp_path):
+    path = tmp_path / "damaged.repr"
+    for damaged in damages(content, 10_000, seed=0):
+        path.write_bytes(damaged)
+        with suppress(LoadError):
+            load(path)
+
+
+def test_damaged_files_take_no_more_memory_than_whole_ones(content, tmp_path):
+    path = tmp_path / "damaged.repr"
+    tracemalloc.start()
+    for damaged in damages(content, 200, seed=1):
+        path.write_bytes(damaged)
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        with suppress(LoadError):
+            load(path)
+        assert tracemalloc.get_traced_memory()[1] - before < 2 * len(damaged) + 2**17
+    tracemalloc.stop()

@@ -1,0 +1,158 @@
+"""Values come back equal, shared where they were shared, and nothing but what a Writer leaves is read."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from representer import Function, KernelMachine
+from representer.io.values import LoadError, Reader, SaveError, Writer
+from representer.kernels import RBF, Callable, FeatureMap, Linear, Normalized, On, Quadratic, Spectrum
+from representer.losses import CustomLoss, Huber
+from representer.regularizers import Norm
+
+
+def written(value):
+    writer = Writer()
+    root = writer.slot(value, "value")
+    return json.loads(json.dumps({"root": root, "nodes": writer.nodes}, allow_nan=False)), writer.arrays
+
+
+def read(document, arrays):
+    reader = Reader(arrays)
+    reader.read(document["nodes"])
+    return reader.value(document["root"])
+
+
+def again(value):
+    return read(*written(value))
+
+
+PLAIN = [None, True, 3, -(10**30), 0.1, 5e-324, "ACGT", "", "é\ud800", float("inf"), [1, [2.5, "a"]], (1, "b"), {1, 2}]
+
+
+@pytest.mark.parametrize(
+    "value", [*PLAIN, frozenset({"a"}), {"a": 1, 2: [None]}, ["ab", "", "ü"], [], ("x",)], ids=repr
+)
+def test_plain_values(value):
+    found = again(value)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_not_a_number():
+    assert np.isnan(again(float("nan")))
+
+
+ARRAYS = [
+    np.arange(6.0).reshape(2, 3),
+    np.asfortranarray(np.arange(6.0, dtype=np.float32).reshape(2, 3)),
+    np.arange(4)[::2],
+    np.array(2.5),
+    np.zeros((0, 3)),
+    np.array([True, False]),
+    np.array(["a", "", "long"]),
+    np.array([["x", None]], object),
+    np.array(["2020-01-01", "NaT"], "datetime64[D]"),
+]
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}{array.shape}")
+def test_arrays(array):
+    found = again(array)
+    np.testing.assert_array_equal(found, array)
+    assert found.dtype == array.dtype
+    assert found.flags.f_contiguous == array.flags.f_contiguous or array.size <= 3  # products keep their bits
+
+
+@pytest.mark.parametrize("number", [np.float64(0.1), np.int32(7), np.bool_(True)], ids=repr)
+def test_numbers_of_numpy(number):
+    assert again(number) == number
+    assert type(again(number)) is type(number)
+
+
+def test_sparse():
+    matrix = sparse.random_array((5, 4), density=0.4, rng=np.random.default_rng(0), format="csr")
+    found = again(matrix)
+    assert (found != matrix).nnz == 0
+    assert found.shape == matrix.shape
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        2.0 * RBF([1.0, 2.0]) ** 2 + Normalized(Linear()),
+        On(Spectrum(3), "dna") * On(RBF(), ["a", "b"]),
+        FeatureMap(Quadratic()),
+        KernelMachine(loss=Huber(0.5), regularizer=Norm(2.0)).loss,
+    ],
+    ids=repr,
+)
+def test_expressions(kernel):
+    assert again(kernel) == kernel
+
+
+def test_shared_values_are_shared_again():
+    X = np.ones((3, 1))
+    f = Function(RBF(1.0), X, np.ones(3))
+    model = KernelMachine(kernel=RBF(1.0))
+    model.first_, model.second_ = f, f.with_coef(np.arange(3.0))
+    found = again(model)
+    assert found.first_.X is found.second_.X
+    np.testing.assert_array_equal((found.second_ - found.first_)(X), (model.second_ - model.first_)(X))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Callable(lambda x, y: 1.0),
+        FeatureMap(np.sin),
+        CustomLoss(np.add, np.add),
+        KernelMachine(kernel=RBF() + Callable(np.dot)),
+        type("Mine", (RBF,), {})(),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_code_is_refused(value):
+    with pytest.raises(SaveError, match="holds no code"):
+        written(value)
+
+
+@pytest.mark.parametrize("value", [np.array([1j]), object(), np.array([1, "a"], object)], ids=repr)
+def test_other_types_are_refused(value):
+    with pytest.raises(SaveError, match="value is"):
+        written(value)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fault"),
+    [
+        (3, "no table"),
+        ([["list", [[0]]]], "points nowhere"),
+        ([["list", [[1]]], ["list", []]], "points nowhere"),
+        ([["list", [[-1]]]], "points nowhere"),
+        ([["list", [[True]]]], "points nowhere"),
+        ([["list", [{}]]], "plain value"),
+        ([["list", []] for _ in range(1)] + [["list", [[i]]] for i in range(300)], "levels deep"),
+        ([["eval", "1"]], "unknown kind"),
+        ([["object", "os.system", {}, {}]], "no class 'os.system'"),
+        ([["object", "kernels.RBF", {"length": 1.0}, {}]], "not as it was saved"),
+        ([["object", "kernels.RBF", {}, {"fill": 1}]], "would hide"),
+        ([["object", "kernels.RBF", {}, {"__class__": 1}]], "no attribute"),
+        ([["record", "Popen", {}]], "no record"),
+        ([["array", "missing", "C"]], "not as it was saved"),
+        ([["array", "1", "K"]], "order is unknown"),
+        ([["texts", [0], [0], [0], "list", None]], "points nowhere"),
+        ([["array", "u", "C"], ["array", "ends", "C"], ["texts", [0], [1], [1], "list", None]], "do not fit"),
+        ([["array", "1", "C"], ["csr", [0], [0], [0], [1, 10**12]]], "no CSR"),
+        ([["dtype", "V1000000000"]], "value 0"),
+        ([["set", [[0]]]], "points nowhere"),
+        ([["list", []], ["set", [[0]]]], "not as it was saved"),
+        ([["object", "kernels.RBF", {}, {}], ["function", [0], None, None, 0.0, None]], "not as it was saved"),
+    ],
+)
+def test_faults_are_named(nodes, fault):
+    arrays = {"1": np.zeros(3), "u": np.zeros(3, np.uint8), "ends": np.array([2, 1, 3])}
+    with pytest.raises(LoadError, match=fault):
+        Reader(arrays).read(nodes)
