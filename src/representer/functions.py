@@ -12,8 +12,9 @@ from scipy import linalg
 from sklearn.base import clone
 
 from representer.gram.tiled import Gram
-from representer.kernels import checks
+from representer.kernels import checks, named_features
 from representer.kernels.base import Kernel, require_definite, require_kernel
+from representer.kernels.named_features import Explanation
 
 
 class Function:
@@ -130,6 +131,30 @@ class Function:
         ]
         gradient = np.concatenate(parts)
         return gradient[:, 0] if self.coef.ndim == 1 else gradient
+
+    # ---- explanations ----
+
+    def features(self, n: int = 20) -> list:
+        """The n features that f weighs most, as (name, weight): largest entries of w in f(x) = constant + <w, phi(x)>.
+
+        w = sum_i coef_i phi(x_i) is exact, for kernels whose features have names: counted ones such as words and
+        subtrees, linear ones, and their sums, factors and columns, normalised or not. Several outputs have a list each.
+        """
+        return named_features.weights(self.kernel, self.X, self.coef.astype(np.float64), n)
+
+    def explain(self, x: Any, n: int = 10) -> Explanation:
+        """What made f(x) at a single input: what its features add, and what the inputs of f add.
+
+        Parameters
+        ----------
+        x : inputs of the kernel, one of them
+        n : int
+            How many features and inputs are listed.
+        """
+        if self.coef.ndim == 2:
+            raise ValueError(f"This function has {self.coef.shape[1]} outputs; pick one, such as f[0].explain(x).")
+        coef = self.coef.astype(np.float64)
+        return named_features.explain(self.kernel, self.X, coef, float(self.constant), x, n)
 
     # ---- the Hilbert space ----
 

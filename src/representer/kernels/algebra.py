@@ -10,7 +10,15 @@ import numpy as np
 from sklearn.base import clone
 
 from representer.kernels import checks, laws
-from representer.kernels.base import Gradients, Kernel, Radial, add_gradients, raise_to, require_kernel
+from representer.kernels.base import (
+    Gradients,
+    Kernel,
+    Radial,
+    add_gradients,
+    raise_to,
+    require_definite,
+    require_kernel,
+)
 from representer.kernels.basis import Basis, Both, Concatenated, Rescaled
 from representer.kernels.prepared import Prepared
 from representer.kernels.tiles import new_tile
@@ -120,6 +128,9 @@ class Sum(_Binary):
 
     def diagonal(self, A: Pair) -> np.ndarray:
         return self.left.diagonal(A.left) + self.right.diagonal(A.right)
+
+    def named_features(self, X: Any) -> Any:
+        return self.left.named_features(X).beside(self.right.named_features(X))
 
     def vjp(self, A: Pair, B: Pair, W: np.ndarray) -> Gradients:
         total = add_gradients({}, self.left.vjp(A.left, B.left, W.astype(A.left.dtype, copy=False)), "left__")
@@ -272,6 +283,10 @@ class Scaled(Unary):
 
     def outer(self, values: np.ndarray) -> None:
         values *= self.factor
+
+    def named_features(self, X: Any) -> Any:
+        require_definite(self, "a feature")
+        return self.kernel.named_features(X).scaled(np.sqrt(self.factor))
 
     @property
     def radial(self) -> Radial | None:  # type: ignore[override]

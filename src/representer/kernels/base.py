@@ -151,6 +151,14 @@ class Kernel(Parameters):
         parts = [self.input_vjp(A[i], B, W[i].astype(A.dtype, copy=False)) for i in _parallel.split(len(A), 256)]
         return np.concatenate(parts)
 
+    def features(self, X: Any) -> tuple[Any, list[str]]:
+        """phi(x) of each input as a CSR matrix, with k(x, y) = <phi(x), phi(y)>, and the names of the features.
+
+        For kernels of counted features, linear ones, and sums, factors and columns of such, normalised or not.
+        """
+        found = self.named_features(X)
+        return found.values, found.names(np.arange(found.values.shape[1]))
+
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         """A copy in which length scales that were not given are chosen from X.
 
@@ -161,6 +169,10 @@ class Kernel(Parameters):
         return clone(self)
 
     # ---- what a kernel gives ----
+
+    def named_features(self, X: Any) -> Any:
+        """`features` as a `NamedFeatures`."""
+        raise TypeError(f"{self!r} has no features with names, in which its functions would be linear.")
 
     def prepare(self, X: Any, like: Any = None) -> Any:
         """Validate X and lay it out for speed; in the same way as ``like``, prepared inputs to be paired with these."""

@@ -96,7 +96,7 @@ class Columns(Basis):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        return self.kernel.features(self.like).shape[1]
+        return self.kernel.feature_rows(self.like).shape[1]
 
     @property
     def dtype(self) -> Any:
@@ -106,7 +106,7 @@ class Columns(Basis):
         return self.kernel.prepare(X, like=self.like)
 
     def fill(self, A: Any, tile: np.ndarray) -> None:
-        values = self.kernel.features(A)
+        values = self.kernel.feature_rows(A)
         tile[...] = values.toarray() if hasattr(values, "toarray") else values
 
     def points(self, W: np.ndarray) -> Any:

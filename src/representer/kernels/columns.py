@@ -101,6 +101,11 @@ class On(Wrapper, Kernel):  # type: ignore[override]
             raise ValueError(f"X has no column {wrong[0]!r}; its columns are {', '.join(map(str, X.columns))}.")
         return X[wanted] if several else list(X[self.columns])
 
+    def named_features(self, X: Any) -> Any:
+        self._check(X)
+        column = self.columns if isinstance(self.columns, str | int) else ", ".join(map(str, self.columns))
+        return self.kernel.named_features(self._pick(X)).renamed(lambda name: f"{column}: {name}")
+
     def fill(self, A: Columns, B: Columns, tile: np.ndarray) -> None:
         self.kernel.fill(A.inputs, B.inputs, tile)
 

@@ -16,7 +16,9 @@ from sklearn.base import clone
 from representer._loops import tallies
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, ScalarForm, add_gradients, require_kernel
+from representer.kernels.dot_product import Linear
 from representer.kernels.histogram import HistogramIntersection
+from representer.kernels.named_features import NamedFeatures
 from representer.kernels.prepared import Prepared, SparseVectors
 
 
@@ -210,13 +212,16 @@ class Counts(Kernel):
         compare.dphi(s)
         return W * s / scale**2
 
-    def features(self, X: Any) -> tuple[Any, list[str]]:
-        """phi(x) of each input as a CSR matrix, weighted so that k(x, y) = <phi(x), phi(y)>, and the features' names.
-
-        Where the counts are compared by another kernel than the inner product, they are what it compares.
-        """
+    def named_features(self, X: Any) -> NamedFeatures:
+        if self.compare is not None and not isinstance(self.compare, Linear):
+            raise TypeError(
+                f"{self!r} compares counts by another kernel than the inner product, so its functions are not linear "
+                "in them; the counts are the features of the same kernel with compare=None."
+            )
         counts, _, levels, places = self._counts(X)
-        return self._weighted(counts, levels), list(self.names(X, places))
+        scale = checks.length_scale(None if self.compare is None else self.compare.length_scale, 1)
+        found = NamedFeatures(self._weighted(counts, levels), lambda columns: list(self.names(X, places[columns])))
+        return found if scale == 1.0 else found.scaled(1.0 / scale)
 
 
 def _with_keys(rows: SparseVectors, keys: np.ndarray | None) -> SparseVectors:

@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from representer.kernels import checks, laws
 from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients, raise_to
 from representer.kernels.basis import Basis, Columns
+from representer.kernels.named_features import NamedFeatures
 from representer.kernels.prepared import (
     SparseVectors,
     Vectors,
@@ -86,6 +88,13 @@ class Linear(DotProduct):
     def radial(self) -> Radial:  # type: ignore[override]
         return Radial(lambda A, B, tile: A.squared_distances(B, tile), lambda s: s)
 
+    def named_features(self, X: Any) -> NamedFeatures:
+        names = list(map(str, X.columns)) if hasattr(X, "columns") else None
+        rows: Any = self.prepare(X).values
+        return NamedFeatures(
+            sparse.csr_array(rows), lambda columns: [names[c] if names else f"x{c}" for c in columns.tolist()]
+        )
+
     def phi(self, s: np.ndarray) -> None:
         """Leave s as it is."""
 
@@ -95,7 +104,7 @@ class Linear(DotProduct):
     def basis(self, X: Any) -> Basis:
         return Columns(self, self.prepare(X[:1]))
 
-    def features(self, A: Any) -> Any:
+    def feature_rows(self, A: Any) -> Any:
         """The rows over length scales."""
         return A.values
 

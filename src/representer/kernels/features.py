@@ -82,7 +82,7 @@ class FeatureMap(Kernel):
     def basis(self, X: Any) -> Basis:
         return Columns(self, self.prepare(X.iloc[:1] if hasattr(X, "iloc") else X[:1]))
 
-    def features(self, A: Mapped) -> Any:
+    def feature_rows(self, A: Mapped) -> Any:
         """phi(x), a row each."""
         return A.features.values
 

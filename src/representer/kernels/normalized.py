@@ -59,6 +59,11 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
         tile *= A.inverse[:, None]
         tile *= B.inverse
 
+    def named_features(self, X: Any) -> Any:
+        found = self.kernel.named_features(X)
+        norms = np.sqrt(np.asarray(found.values.multiply(found.values).sum(axis=1)).ravel())
+        return found.scaled(np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0))
+
     def diagonal(self, A: WithDiagonal) -> np.ndarray:
         return (A.inverse > 0).astype(A.dtype)
 

@@ -62,6 +62,11 @@ class SetKernel:
             )
         return frozenset(x.tolist() if isinstance(x, np.ndarray) else x)
 
+    def named_features(self, X: Any) -> Any:
+        if not isinstance(self, Intersection):
+            return Kernel.named_features(self, X)  # type: ignore[arg-type]
+        return Counts.named_features(self, X)
+
     def fill(self, A: Tallied, B: Tallied, tile: np.ndarray) -> None:
         A.rows.products(B.rows, tile)
         self.values(tile, A.rows.squared_norms[:, None], B.rows.squared_norms)

@@ -1,0 +1,95 @@
+"""What a function in H weighs: f(x) = <w, phi(x)> for kernels k(x, y) = <phi(x), phi(y)> whose features have names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from representer.kernels import checks
+from representer.kernels.tiles import block
+
+
+@dataclass(frozen=True)
+class NamedFeatures:
+    """phi(x) of some inputs as a CSR matrix, and the names of its columns, which are made when they are asked for."""
+
+    values: Any
+    names: Callable[[np.ndarray], list[str]]
+
+    def scaled(self, factors: Any) -> NamedFeatures:
+        """All features times a number, or those of each input times its own."""
+        rows = np.broadcast_to(np.asarray(factors, np.float64), (self.values.shape[0],))
+        return NamedFeatures(sparse.csr_array(self.values.multiply(rows[:, None])), self.names)
+
+    def renamed(self, rename: Callable[[str], str]) -> NamedFeatures:
+        """The same features under other names."""
+        return NamedFeatures(self.values, lambda columns: [rename(name) for name in self.names(columns)])
+
+    def beside(self, other: NamedFeatures) -> NamedFeatures:
+        """These features and others, one after the other."""
+        width = self.values.shape[1]
+
+        def names(columns: np.ndarray) -> list[str]:
+            own = columns < width
+            found = np.empty(len(columns), object)
+            found[own], found[~own] = self.names(columns[own]), other.names(columns[~own] - width)
+            return found.tolist()
+
+        return NamedFeatures(sparse.hstack([self.values, other.values], format="csr"), names)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a function has its value at one input.
+
+    The value is the constant plus the sum of what all features add; also the constant plus the sum of what all inputs
+    of the function add. Those that add most, in either direction, come first.
+    """
+
+    value: float
+    constant: float
+    features: list[tuple[str, float]]
+    """Names of features of the input, and what each of them adds."""
+    inputs: list[tuple[int, float]]
+    """Numbers of inputs of the function, such as training examples, and what each of them adds: coef_i k(x_i, x)."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.value:.4g} = {self.constant:.4g}"]
+        lines += [f"  {added:+.4g} by {name!r}" for name, added in self.features]
+        rest = self.value - self.constant - sum(added for _, added in self.features)
+        return "\n".join([*lines, f"  {rest:+.4g} by all other features"])
+
+
+def weights(kernel: Any, X: Any, coef: np.ndarray, n: int) -> list:
+    """The n largest weights of w = sum_i coef_i phi(x_i) by absolute value, with names of features, for each output."""
+    checks.integer(n, "n")
+    features = kernel.named_features(X)
+    W = np.asarray(features.values.T @ coef)
+    found = [_largest(w, n, features.names) for w in np.atleast_2d(W.T)]
+    return found[0] if coef.ndim == 1 else found
+
+
+def explain(kernel: Any, X: Any, coef: np.ndarray, constant: float, x: Any, n: int) -> Explanation:
+    """What features and inputs add to f(x) = constant + sum_i coef_i k(x_i, x), for a single input x."""
+    checks.integer(n, "n")
+    if checks.number_of(x) != 1:
+        raise ValueError(f"x holds {checks.number_of(x)} inputs; a single one is explained, so pass a list of one.")
+    features = kernel.named_features(checks.concatenate(X, x))
+    old, new = features.values[:-1], features.values[[-1]].toarray().ravel()
+    added = np.asarray(old.T @ coef) * new
+    B = kernel.prepare(X)
+    by_input = coef * block(kernel, kernel.prepare(x, like=B), B)[0]
+    order = np.argsort(-np.abs(by_input), kind="stable")[:n]
+    inputs = [(int(i), float(by_input[i])) for i in order if by_input[i] != 0.0]
+    return Explanation(float(constant + by_input.sum()), float(constant), _largest(added, n, features.names), inputs)
+
+
+def _largest(values: np.ndarray, n: int, names: Callable[[np.ndarray], list[str]]) -> list[tuple[str, float]]:
+    """The n largest numbers that are not zero, by absolute value, with names."""
+    columns = np.argsort(-np.abs(values), kind="stable")[:n]
+    columns = columns[values[columns] != 0.0]
+    return list(zip(names(columns), values[columns].tolist(), strict=True))
