@@ -6,7 +6,22 @@ import pytest
 from scipy import sparse
 
 from representer.gram.tiled import Gram
-from representer.kernels import RBF, Chi2, Constant, Linear, Matern, On, Precomputed, Sigmoid, Spectrum, Subset
+from representer.kernels import (
+    RBF,
+    Categorical,
+    Chi2,
+    Constant,
+    Kendall,
+    Linear,
+    Matern,
+    Missing,
+    Normalized,
+    On,
+    Precomputed,
+    Sigmoid,
+    Spectrum,
+    Subset,
+)
 from representer.testing import check_kernel
 
 DATA = {
@@ -186,3 +201,21 @@ def test_frames_of_one_precision_keep_it(library, rng):
     assert On(RBF(0.7), ["a"])(mixed, mixed).dtype == On(RBF(0.7), ["a"])(mixed).dtype == np.float32
     assert On(RBF(0.7), ["a"])(mixed, frame).dtype == np.float64
     assert RBF(0.7)(frame, X.astype(np.float64)).dtype == RBF(0.7)(X.astype(np.float64), frame).dtype == np.float64
+
+
+@FRAMES
+def test_missing_rows_of_a_column_are_named(frame):
+    X = frame(DATA | {"sequence": ["ACGT", "ACGA", None, "TTTT", "CGTA"]})
+    with pytest.raises(
+        ValueError, match=r"^Row 2 of 'sequence' is missing; use Missing\(Spectrum\(k=2\)\) or drop it\.$"
+    ):
+        On(Spectrum(2), "sequence")(X)
+    assert On(Missing(Spectrum(2)), "sequence")(X)[2].tolist() == [0, 0, 1, 0, 0]
+    assert On(Normalized(Missing(Spectrum(2))), "sequence")(X)[2, 2] == 1.0
+
+
+@FRAMES
+def test_rankings_and_categories_of_columns(frame):
+    X = frame(DATA)
+    assert np.allclose(On(Kendall(), ["age", "income", "children"])(X), Kendall()(NUMBERS))
+    assert np.allclose(On(Categorical(), ["sequence", "children"])(X)[0, 1], np.exp(-2))

@@ -90,6 +90,10 @@ class _Binary(Kernel):
         return self.left.on_vectors and self.right.on_vectors
 
     @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        return self.left.takes_missing and self.right.takes_missing
+
+    @property
     def precomputed(self) -> bool:  # type: ignore[override]
         return self.left.precomputed or self.right.precomputed
 
@@ -189,6 +193,10 @@ class Wrapper:
     @property
     def on_vectors(self) -> bool:
         return self.kernel.on_vectors
+
+    @property
+    def takes_missing(self) -> bool:
+        return self.kernel.takes_missing
 
     @property
     def precomputed(self) -> bool:
@@ -339,6 +347,8 @@ class Count(Prepared):
 
 class Constant(Kernel):
     """k(x, y) = value, on inputs of any type; ``k + 1.0`` is ``k + Constant(1.0)``."""
+
+    takes_missing = True
 
     def __init__(self, value: float = 1.0):
         self.value = value

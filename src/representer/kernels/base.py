@@ -62,6 +62,9 @@ class Kernel(Parameters):
     on_vectors: bool = True
     """Whether inputs are rows of numbers, as scikit-learn has them."""
 
+    takes_missing: bool = False
+    """Whether inputs may be missing: None or NaN."""
+
     precomputed: bool = False
     """Whether inputs are Gram matrices, which cross-validation must slice on both sides."""
 

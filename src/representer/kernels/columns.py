@@ -11,6 +11,8 @@ from scipy import sparse
 from representer.kernels import checks
 from representer.kernels.algebra import Wrapper
 from representer.kernels.base import Gradients, Kernel, require_kernel
+from representer.kernels.dates import as_days, dates_as_days, is_date
+from representer.kernels.missing import missing_entries
 from representer.kernels.prepared import Prepared
 
 
@@ -41,7 +43,12 @@ class On(Wrapper, Kernel):  # type: ignore[override]
     kernel : Kernel
     columns : str, int, or list of them
         A list gives the kernel a table, as kernels of vectors want it, also for one column; a single name gives it the
-        column itself, as kernels of strings and sets want it.
+        column itself, as kernels of strings, sets, graphs and categories want it.
+
+    Notes
+    -----
+    Dates and times become days since 1970, and time differences become days, so that `On(Periodic(period=365.25),
+    ["date"])` repeats every year.
 
     Examples
     --------
@@ -99,7 +106,21 @@ class On(Wrapper, Kernel):  # type: ignore[override]
         wrong = [c for c in wanted if c not in list(X.columns)]
         if wrong:
             raise ValueError(f"X has no column {wrong[0]!r}; its columns are {', '.join(map(str, X.columns))}.")
-        return X[wanted] if several else list(X[self.columns])
+        if several:
+            return dates_as_days(X[wanted], wanted)
+        column = as_days(X[self.columns]) if is_date(X[self.columns]) else X[self.columns]
+        self._require_present(column)
+        return column
+
+    def _require_present(self, column: Any) -> None:
+        if self.kernel.takes_missing:
+            return
+        gone = missing_entries(column)
+        if gone.any():
+            raise ValueError(
+                f"Row {int(np.flatnonzero(gone)[0])} of {str(self.columns)!r} is missing; "
+                f"use Missing({self.kernel!r}) or drop it."
+            )
 
     def named_features(self, X: Any) -> Any:
         self._check(X)

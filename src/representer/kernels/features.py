@@ -59,6 +59,7 @@ class FeatureMap(Kernel):
     """
 
     on_vectors = False
+    takes_missing = True
 
     def __init__(self, function: Callable):
         self.function = function

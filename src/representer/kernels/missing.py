@@ -52,6 +52,7 @@ class Missing(Wrapper, Kernel):  # type: ignore[override]
     """
 
     on_vectors = False
+    takes_missing = True
 
     def __init__(self, kernel: Kernel):
         self.kernel = require_kernel(kernel)

@@ -136,6 +136,7 @@ class Callable(Kernel):
     """
 
     on_vectors = False
+    takes_missing = True
 
     def __init__(self, function: Function, pairs: bool = False):
         self.function = function

@@ -77,6 +77,7 @@ class _RankingKernel(Kernel):
     """What kernels of the signs phi share: how rankings are read."""
 
     on_vectors = False
+    takes_missing = True
     missing: str
     best: str
 

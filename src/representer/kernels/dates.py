@@ -1,0 +1,41 @@
+"""Dates and times as numbers of days."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def is_date(column: Any) -> bool:
+    """Whether a column of a data frame, or an array, holds dates, times or time differences."""
+    dtype: Any = getattr(column, "dtype", None)
+    if hasattr(dtype, "is_temporal"):
+        return dtype.is_temporal() and not str(dtype).startswith("Time")  # polars; a time of day has no date
+    return getattr(dtype, "kind", "") in ("m", "M")
+
+
+def as_days(column: Any) -> np.ndarray:
+    """Days since 1970 (in UTC), or lengths of time in days; NaN where there is none."""
+    dtype = column.dtype
+    if hasattr(column, "dt") and getattr(dtype, "kind", "") == "M":
+        column = column.to_numpy(dtype="datetime64[ns]")  # also with a time zone
+    values = np.asarray(column)
+    unit = "timedelta64[ns]" if values.dtype.kind == "m" else "datetime64[ns]"
+    whole = values.astype(unit).astype(np.int64)
+    # whole days and the rest apart, so that nanoseconds keep their digits
+    days = whole // 86_400_000_000_000 + (whole % 86_400_000_000_000) / 86_400_000_000_000
+    return np.where(np.isnat(values), np.nan, days)
+
+
+def dates_as_days(frame: Any, names: list) -> Any:
+    """A data frame in which columns of dates are numbers of days."""
+    dates = [name for name in names if is_date(frame[name])]
+    if not dates:
+        return frame
+    if hasattr(frame, "with_columns"):  # polars
+        return frame.with_columns([type(frame[name])(name, as_days(frame[name])) for name in dates])
+    frame = frame.copy()
+    for name in dates:
+        frame[name] = as_days(frame[name])
+    return frame
