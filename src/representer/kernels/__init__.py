@@ -11,7 +11,7 @@ from representer.kernels.counts import Counted, Counts
 from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers
 from representer.kernels.fingerprints import MinMax, Tanimoto
-from representer.kernels.frames import kernel_for
+from representer.kernels.frame_kernels import kernel_for
 from representer.kernels.graph_inputs import Graphs
 from representer.kernels.graphs import EdgeHistogram, ShortestPath, VertexHistogram, WeisfeilerLehman
 from representer.kernels.histogram import Chi2, HistogramIntersection

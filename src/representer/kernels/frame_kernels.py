@@ -189,7 +189,7 @@ def _strings(values: list[str], name: Any, gaps: bool) -> Column:
 
 # ---- the parts and how they are put together ----
 
-SINGLE: dict[str, tuple[Callable[[Column], Kernel], str]] = {
+OWN_KERNELS: dict[str, tuple[Callable[[Column], Kernel], str]] = {
     "text": (lambda c: Normalized(Words()), "normalised Words"),
     "word": (lambda c: Normalized(Characters(3)), "normalised Characters"),
     "dna": (lambda c: Normalized(Spectrum(4)), "normalised Spectrum"),
@@ -202,7 +202,7 @@ ENDINGS = {"number": "RBF", "date": "RBF of days", "season": "RBF of days, and a
 
 
 def _ending(column: Column) -> str:
-    named = SINGLE[column.kind][1] if column.kind in SINGLE else ENDINGS.get(column.kind, "Categorical")
+    named = OWN_KERNELS[column.kind][1] if column.kind in OWN_KERNELS else ENDINGS.get(column.kind, "Categorical")
     return f": {named}"
 
 
@@ -224,8 +224,8 @@ def _parts(columns: list[Column], frame: Any) -> tuple[list[Kernel], list[Kernel
 def _single(column: Column) -> Kernel:
     """The kernel of one column."""
     wrap = Missing if column.gaps else (lambda kernel: kernel)
-    if column.kind in SINGLE:
-        return On(wrap(SINGLE[column.kind][0](column)), column.name)
+    if column.kind in OWN_KERNELS:
+        return On(wrap(OWN_KERNELS[column.kind][0](column)), column.name)
     if column.kind == "category":
         return On(wrap(Categorical(1.0)), column.name)
     rbf = RBF(column.scale)
