@@ -8,7 +8,19 @@ from scipy import sparse
 
 from representer import Function, KernelMachine
 from representer.io.values import LoadError, Reader, SaveError, Writer
-from representer.kernels import RBF, Callable, FeatureMap, Linear, Normalized, On, Quadratic, Spectrum
+from representer.kernels import (
+    RBF,
+    Callable,
+    FeatureMap,
+    Graphs,
+    Linear,
+    Normalized,
+    On,
+    Quadratic,
+    Spectrum,
+    WeisfeilerLehman,
+    Words,
+)
 from representer.losses import CustomLoss, Huber
 from representer.regularizers import Norm
 
@@ -91,6 +103,16 @@ def test_sparse():
 )
 def test_expressions(kernel):
     assert again(kernel) == kernel
+
+
+def test_inputs_and_fitted_state_of_structured_kernels():
+    texts = ["the cat", "a dog and a cat", "the end"]
+    kernel = Words().with_default_scales(texts)
+    np.testing.assert_array_equal(again(kernel)(texts), kernel(texts))
+    graphs = Graphs([(0, 1), (1, 2), (3, 4)], [0, 0, 0, 1, 1], node_labels="CCOCO")
+    np.testing.assert_array_equal(WeisfeilerLehman(2)(again(graphs)), WeisfeilerLehman(2)(graphs))
+    with pytest.raises(SaveError, match=r"Graphs\.of"):
+        written([type("Graph", (), {"nodes": [0], "edges": [], "adj": {}, "is_directed": lambda self: False})()])
 
 
 def test_shared_values_are_shared_again():

@@ -116,3 +116,33 @@ def test_labels_of_all_or_of_none():
         Graphs.of([Graphs(PATH, [0] * 3), Graphs(PATH, [0] * 3, "CCO")])
     with pytest.raises(ValueError, match="empty"):
         Graphs.of([])
+
+
+def parts_of(graphs):
+    return {name: value for name, value in vars(graphs).items() if name not in ("owner", "sources")}
+
+
+def test_restored_graphs_are_the_same():
+    graphs = Graphs([(0, 1), (1, 2), (3, 4)], [0, 0, 0, 1, 1], node_labels="CCOCO", edge_labels=[1, 2, 1])
+    found = Graphs.restored(**parts_of(graphs))
+    assert repr(found) == repr(graphs)
+    np.testing.assert_array_equal(found.adjacency(1), graphs.adjacency(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("indices", np.array([3, 0, 2, 1, 4, 3])),
+        ("indices", np.array([-1, 0, 2, 1, 4, 3])),
+        ("indices", np.array([1, 0, 2, 1, 4])),
+        ("indptr", np.array([0, 1, 3, 4, 5, 900])),
+        ("indptr", np.array([0, 5, 3, 4, 5, 6])),
+        ("starts", np.array([0, 3, 500])),
+        ("starts", np.array([0.0, 3.0, 5.0])),
+        ("node_labels", np.zeros(4, np.uint64)),
+    ],
+)
+def test_parts_that_would_leave_their_arrays_are_refused(name, value):
+    parts = parts_of(Graphs([(0, 1), (1, 2), (3, 4)], [0, 0, 0, 1, 1]))
+    with pytest.raises(ValueError, match=r"do not fit|lead out"):
+        Graphs.restored(**parts | {name: value})

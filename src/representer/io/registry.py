@@ -40,6 +40,8 @@ from representer.estimators.two_sample import MMD
 from representer.features.nystroem import Nystroem
 from representer.features.random_features import RandomFeatures
 from representer.features.sketch import Sketch
+from representer.kernels.basis import Both, Points
+from representer.kernels.text import DocumentFrequencies
 from representer.result import Certificate
 from representer.solvers.saddle import Polynomials
 
@@ -68,6 +70,7 @@ NAMED_CLASSES: dict[str, type] = {
     **_exported(regularizers),
 }
 """Made of parameters; estimators have fitted attributes on top of them."""
-RECORDS: dict[str, type] = {each.__name__: each for each in (Certificate, Network, Polynomials, Search, Trial, Tuned)}
+RECORD_CLASSES = (Both, Certificate, DocumentFrequencies, Network, Points, Polynomials, Search, Trial, Tuned)
+RECORDS: dict[str, type] = {each.__name__: each for each in RECORD_CLASSES}
 """Dataclasses, saved field by field."""
 CLASS_NAMES = {each: name for name, each in (NAMED_CLASSES | RECORDS).items()}

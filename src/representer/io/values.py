@@ -23,6 +23,8 @@ from representer.estimators.base import derived
 from representer.functions import Function
 from representer.io.frames import columns_of, frame_of, library_of
 from representer.io.registry import CLASS_NAMES, NAMED_CLASSES, RECORDS
+from representer.kernels.graph_formats import is_graph
+from representer.kernels.graph_inputs import Graphs
 
 MOST_LEVELS = 200
 """Values inside values, more than any kernel that a solver takes."""
@@ -79,6 +81,8 @@ class Writer:
             return ["csr", *parts, list(map(int, csr.shape))]
         if library := library_of(value):
             return self._frame(value, library, path)
+        if isinstance(value, Graphs):
+            return ["graphs", self._slots({name: getattr(value, name) for name in GRAPHS}, path)]
         if isinstance(value, Function):
             return ["function", *(self.slot(getattr(value, name), f"{path}.{name}") for name in FUNCTION)]
         return self._named(value, path)
@@ -139,12 +143,18 @@ class Writer:
                 f"{path} is {value!r}, code that is not part of this library, and a model file holds no code; "
                 "use parts of the library there, or pickle the model if you trust all who can write the file."
             )
-        raise SaveError(f"{path} is a {type(value).__name__}, which a model file cannot hold; pickle can.")
+        graph = " Fit to Graphs.of(graphs) instead of a list of graphs." if is_graph(value) else ""
+        raise SaveError(f"{path} is a {type(value).__name__}, which a model file cannot hold; pickle can.{graph}")
 
     def _slots(self, named: dict[str, Any], path: str) -> dict[str, Any]:
         return {name: self.slot(value, f"{path}.{name}") for name, value in named.items()}
 
 
+GRAPHS = (
+    *("starts", "indptr", "indices", "node_labels", "edge_labels"),
+    *("directed", "has_node_labels", "has_edge_labels", "names"),
+)
+"""What Graphs are made of."""
 FUNCTION = ("kernel", "X", "coef", "constant", "threads")
 """What a Function is made of."""
 
@@ -267,6 +277,9 @@ class Reader:
             all(isinstance(values, np.ndarray) and values.ndim == 1 for _, _, values, _ in columns), "it has no columns"
         )
         return frame_of({name: (kind, values, levels) for name, kind, values, levels in columns}, library)
+
+    def _read_graphs(self, parts: Any) -> Graphs:
+        return Graphs.restored(**self._named(parts))
 
     def _read_function(self, *slots: Any) -> Function:
         return Function.restored(*(self.value(slot) for slot in slots))

@@ -113,6 +113,24 @@ class Graphs:
             return _concatenated(items)
         return _assembled([read(x, i, node_label, edge_label) for i, x in enumerate(items)])
 
+    @classmethod
+    def restored(cls, **parts: Any) -> Graphs:
+        """The graphs of such attributes, after a check that no loop over them can leave its arrays."""
+        self = object.__new__(cls)
+        self.__dict__.update(parts)
+        starts, indptr, indices = self.starts, self.indptr, self.indices
+        rising = all(
+            e.dtype.kind == "i" and e.ndim == 1 and e[0] == 0 and np.all(np.diff(e) >= 0) for e in (starts, indptr)
+        )
+        shapes = [indptr.shape, self.node_labels.shape, indices.shape, self.edge_labels.shape]
+        keys = indices.dtype.kind == "i" and self.node_labels.dtype == self.edge_labels.dtype == np.uint64
+        if not (rising and keys and shapes == [(starts[-1] + 1,), (starts[-1],), (indptr[-1],), (indptr[-1],)]):
+            raise ValueError("The parts of these graphs do not fit each other.")
+        first, last = starts[:-1][self.owner], starts[1:][self.owner]
+        if np.any((indices < first[self.sources]) | (indices >= last[self.sources])):
+            raise ValueError("Edges of these graphs lead out of them.")
+        return self
+
     # ---- what slices ----
 
     @property
