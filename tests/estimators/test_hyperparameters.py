@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from representer.estimators.hyperparameters import LogParameters, ProcessParameters, check_noise, deviation
+from representer.estimators.hyperparameters import LogParameters, ProcessParameters, deviation
 from representer.kernels import RBF, Linear, Matern, On, PowerSeries, Spectrum
 from representer.processes.likelihood import Value
 
@@ -99,20 +99,6 @@ def test_noise_is_one_more_unknown():
     assert fixed.noise_at(theta[:-1]) is noise
     np.testing.assert_allclose(fixed.gradient(theta[:-1], value), p.gradient(theta, value)[:-1])
     assert fixed.kernel_at(theta[:-1]) == p.kernel_at(theta)
-
-
-@pytest.mark.parametrize("noise", ["auto", -0.1, [0.1, 0.2], np.nan, None, np.ones((3, 1)), [0.1, np.inf, 0.1]])
-def test_noise_that_cannot_be(noise):
-    with pytest.raises(ValueError, match=r"(?s)noise is .*one variance for each of the 3 inputs, none"):
-        check_noise(noise, 3)
-
-
-def test_noise_that_can_be():
-    given = np.array([0.1, 0.2, 0.0])
-    assert check_noise("estimate", 3) == "estimate"
-    assert check_noise(np.float32(2.0), 3) == 2.0
-    np.testing.assert_array_equal(check_noise(given, 3), given)
-    assert not np.shares_memory(check_noise(given, 3), given)
 
 
 def test_deviation_of_a_constant_is_one():

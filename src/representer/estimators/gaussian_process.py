@@ -15,8 +15,9 @@ from representer.estimators import hyperparameter_search, process_plan
 from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameter_search import Guide, Search
-from representer.estimators.hyperparameters import ProcessParameters, check_noise, deviation, noise_of_new
+from representer.estimators.hyperparameters import ProcessParameters, deviation
 from representer.estimators.inputs import check_inputs, check_targets, evenly_spaced, is_precomputed, take, to_kernel
+from representer.estimators.measurement_noise import NO_NOISE, MeasurementNoise, check_noise
 from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
 from representer.estimators.spectrum import Periods
 from representer.functions import Function
@@ -51,7 +52,8 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         None is ``1.0 * RBF()``. A length scale that is not given starts at the typical distance of an input from the
         mean.
     noise : "estimate", float or array of shape (n,)
-        Variance of the noise: estimated together with the kernel, or fixed, for all inputs or one for each.
+        Variance of the noise: estimated together with the kernel, or fixed, for all inputs or one for each. With
+        ``normalize_y`` it is a part of the variance of y, as are factors of the kernel, and as scikit-learn's alpha.
     objective : {"likelihood", "loo"}
         What hyper-parameters maximise.
     optimizer : {"lbfgs", None}
@@ -87,8 +89,10 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
     ----------
     kernel_ : Kernel
         With the hyper-parameters found.
-    noise_ : float or array of shape (n,)
-        The variance of the noise in squared units of y; with ``normalize_y`` of y over its standard deviation.
+    noise_ : float or array
+        The variance of the noise in squared units of y, with ``normalize_y``, too; its root is the standard deviation
+        of a measurement about f. One number for each input where the noise was given so; with several targets that were
+        normalised there is one for each in the last dimension.
     function_ : Function
         The posterior mean.
     log_marginal_likelihood_ : float
@@ -97,7 +101,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         bounds leave open, residuals and rounding.
     certificate_ : Certificate
         Of the posterior mean.
-    X_fit_ : a copy of the inputs
+    X_fit_, y_fit_ : copies of the data
     n_iter_ : int
         Iterations of the search, from all starts.
     search_ : Search
@@ -179,10 +183,12 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
             self.search_, self.kernel_, found = self._optimized(
                 kernel.with_default_scales(X), X if direct else take(X, rows, kernel), Y[rows], here
             )
-        self.noise_ = given if np.ndim(given) else found
+        noise = given if np.ndim(given) else found
+        self._noise = MeasurementNoise.of(noise, self._scale)
+        self.noise_, self.y_fit_ = self._noise.variance, y.copy()
         self.n_iter_ = max(self.search_.iterations, 1)
         with _parallel.blas_threads_for(len(Y)):
-            self._condition(X, Y, plan)
+            self._condition(X, Y, np.broadcast_to(np.asarray(noise, np.float64), len(Y)), plan)
         if not self.search_.values:
             prior = hyperparameter_search.log_prior(self.search_.names, self.priors, self.search_.theta)[0]
             self.search_ = replace(self.search_, values=[self.log_marginal_likelihood_ + prior])
@@ -268,7 +274,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         found = float(np.exp(search.theta[-1])) if estimate else given
         return search, unknowns.kernel_at(search.theta), found
 
-    def _condition(self, X: Any, Y: np.ndarray, plan: Plan) -> None:
+    def _condition(self, X: Any, Y: np.ndarray, noise: np.ndarray, plan: Plan) -> None:
         """Condition on the data: posterior mean, likelihood and certificate."""
         inputs = doubled(X)
         with Progress(self.verbose, self.tol) as progress:
@@ -307,25 +313,23 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, noise: Any = False) -> Any:
         """Posterior mean and, if asked for, standard deviation or covariance of f at each x in X.
 
-        With ``noise=True`` they are those of a new measurement y, in the units of y; an array has the variance of the
-        noise of each x. Shapes are (n,), or (n, n_targets) for several targets; the covariance is (n, n) or
+        With ``noise=True`` they are those of a new measurement y; an array has the variance of the noise of each x. All
+        are in the units of y, and variances in their squares. Shapes are (n,), or (n, n_targets) for several targets; the covariance is (n, n) or
         (n, n, n_targets). An estimator that was not fitted predicts from the prior, with length scales of one where
         none were given.
         """
         if return_std and return_cov:
             raise ValueError("Ask for return_std or return_cov, not both.")
         X, process, mean, scale = self._at(X)
-        single, more = mean.ndim == 1, noise_of_new(noise, getattr(self, "noise_", 0.0), len(mean))
+        single, more = mean.ndim == 1, getattr(self, "_noise", NO_NOISE).of_new(noise, len(mean))
         if return_std:
-            std = np.sqrt(process.variance(X) + more)
-            return mean, std * scale[0] if single else std[:, None] * scale
+            std = np.sqrt(process.variance(X)[:, None] * scale**2 + more)
+            return mean, std[:, 0] if single else std
         if return_cov:
             self._refuse_covariance(len(mean), 1 if single else 1 + len(scale))
             covariance = process.covariance(X)
-            covariance[np.diag_indices_from(covariance)] += more
-            if not single:
-                return mean, covariance[:, :, None] * scale**2
-            covariance *= scale[0] ** 2
+            covariance = covariance * scale[0] ** 2 if single else covariance[:, :, None] * scale**2
+            covariance[np.diag_indices(len(mean))] += more[:, 0] if single else more
             return mean, covariance
         return mean
 
@@ -337,9 +341,8 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         """
         X, process, mean, scale = self._at(X)
         low, high = process.variance_bounds(X)
-        if mean.ndim == 1:
-            return low * scale[0] ** 2, high * scale[0] ** 2
-        return low[:, None] * scale**2, high[:, None] * scale**2
+        low, high = (bound[:, None] * scale**2 for bound in (low, high))
+        return (low[:, 0], high[:, 0]) if mean.ndim == 1 else (low, high)
 
     def _at(self, X: Any) -> tuple[Any, GaussianProcess, np.ndarray, np.ndarray]:
         """Inputs that were checked, the process, its mean there, and the scale of each target."""
@@ -383,11 +386,10 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         """What was fitted, why the search stopped, which bounds are active, the condition number, and what to try."""
         check_is_fitted(self, "function_")
         found, factor = self.search_, getattr(self._process.posterior, "factor", None)
-        noise = "one variance per input" if np.ndim(self.noise_) else f"{self.noise_:.4g}"
         error = "" if factor else f" (standard error {self.log_marginal_likelihood_error_:.2g})"
         lines = [
             f"kernel: {self.kernel_!r}",
-            f"noise variance: {noise}",
+            f"noise variance: {self._noise}",
             f"log marginal likelihood: {self.log_marginal_likelihood_:.6g}{error}",
             f"search: {found.message}; {found.evaluations} evaluations; "
             f"objective at the end of each start: {', '.join(f'{v:.6g}' for v in found.values) or 'none'}",

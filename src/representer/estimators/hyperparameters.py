@@ -23,31 +23,6 @@ def deviation(Y: np.ndarray) -> np.ndarray:
     return np.where(values > 10 * np.finfo(np.float64).eps * np.abs(Y).max(axis=0), values, 1.0)
 
 
-def check_noise(noise: Any, n: int) -> Any:
-    """The noise of n inputs as it may be asked for: "estimate", a variance, or an array of one for each."""
-    if isinstance(noise, str) and noise == "estimate":
-        return noise
-    try:
-        values = np.array(noise, np.float64)  # a copy: a model does not change with it
-    except (TypeError, ValueError):
-        values = np.array(np.nan)
-    if values.shape not in ((), (n,)) or not np.all(np.isfinite(values)) or np.any(values < 0):
-        raise ValueError(
-            f"noise is {noise!r}; use 'estimate', one variance, or one variance for each of the {n} inputs, none of "
-            "them negative."
-        )
-    return values if values.ndim else float(values)
-
-
-def noise_of_new(noise: Any, known: Any, n: int) -> Any:
-    """The variance of n new measurements about f: none for False, the known one for True, or as it is given."""
-    if noise is False:
-        return 0.0
-    if noise is True and np.ndim(known):
-        raise ValueError("noise is one variance for each training input; pass those of the new ones as noise=array.")
-    return known if noise is True else check_noise(noise, n)
-
-
 class LogParameters:
     """theta = log of every hyper-parameter that has a gradient and is positive; the others stay as they are.
 

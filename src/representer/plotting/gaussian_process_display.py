@@ -19,7 +19,7 @@ class GaussianProcessDisplay:
     x : array of shape (n,)
         Sorted inputs at which the posterior is drawn.
     mean, std : arrays of shape (n,)
-        Posterior mean and standard deviation of f.
+        Posterior mean and standard deviation of f, or of new measurements.
     inputs, targets : arrays of shape (n_fit,)
         The data.
     samples : array of shape (n, n_samples)
@@ -63,6 +63,7 @@ class GaussianProcessDisplay:
         target: int = 0,
         n_samples: int = 0,
         random_state: Any = 0,
+        noise: Any = False,
     ) -> GaussianProcessDisplay:
         """The posterior of a fitted process with one input column.
 
@@ -78,6 +79,8 @@ class GaussianProcessDisplay:
             How many draws of f to show.
         random_state : int or Generator
             Of the draws.
+        noise : bool or array
+            Whether the band is that of new measurements, as in ``predict``.
         """
         if not isinstance(estimator, GaussianProcessRegressor):
             raise TypeError(f"estimator is a {type(estimator).__name__}; give a fitted GaussianProcessRegressor.")
@@ -88,16 +91,14 @@ class GaussianProcessDisplay:
             raise ValueError(f"The process has {found}; this picture needs exactly one column of numbers.")
         inputs = dense(estimator.X_fit_).astype(np.float64).ravel()
         x = _around(inputs) if X is None else np.sort(dense(X).astype(np.float64).ravel())
-        mean, std = (np.reshape(part, (len(x), -1)) for part in estimator.predict(x[:, None], return_std=True))
+        mean, std = (np.reshape(part, (len(x), -1)) for part in estimator.predict(x[:, None], True, noise=noise))
         if not 0 <= target < mean.shape[1]:
             raise ValueError(f"target is {target}, but there are {mean.shape[1]}, counted from 0.")
         samples = np.empty((len(x), 0))
         if n_samples:
             draws = estimator.sample(x[:, None], n_samples, random_state)
             samples = draws.reshape(*mean.shape, n_samples)[:, target]
-        # (K + noise) a = y, so the data are where the mean and the noise times a put them
-        noise = np.reshape(estimator.noise_, (-1, 1)) * estimator.dual_coef_.reshape(len(inputs), -1)
-        targets = estimator.function_(inputs[:, None]).reshape(len(inputs), -1) + noise
+        targets = estimator.y_fit_.reshape(len(inputs), -1)
         return cls(x, mean[:, target], std[:, target], inputs, targets[:, target], samples)
 
     def plot(self, ax: Any = None) -> GaussianProcessDisplay:
