@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from representer import _parallel
+from representer._loops import powers
 from representer.kernels import tiles
 from representer.kernels.basis import Basis
 from representer.kernels.parameters import Parameters
@@ -293,10 +294,12 @@ def add_gradients(total: Gradients, part: Gradients, prefix: str = "") -> Gradie
     return total
 
 
-def raise_to(values: np.ndarray, exponent: int) -> None:
-    """values <- values^exponent in place, by squaring: a few passes where numpy's power takes a slow call per entry."""
-    if exponent == 1:
+def raise_to(values: np.ndarray, exponent: int, offset: float = 0.0) -> None:
+    """values <- (values + offset)^exponent in place, by squaring: numpy's power takes a slow call per entry."""
+    if values.ndim == 2 and values.flags.c_contiguous and exponent >= 1:
+        powers.raise_rows(values, values.dtype.type(offset), int(exponent))
         return
+    values += offset
     base, bits = values.copy(), bin(exponent)[3:]
     if exponent == 0:
         values[...] = 1.0

@@ -141,12 +141,10 @@ class Polynomial(DotProduct):
         checks.real(self.offset, "offset")
 
     def phi(self, s: np.ndarray) -> None:
-        s += self.offset
-        raise_to(s, self.degree)
+        raise_to(s, self.degree, self.offset)
 
     def dphi(self, s: np.ndarray) -> None:
-        s += self.offset
-        raise_to(s, self.degree - 1)
+        raise_to(s, self.degree - 1, self.offset)
         s *= self.degree
 
     def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:

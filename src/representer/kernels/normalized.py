@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from representer import _parallel
+from representer._loops import powers
 from representer.kernels.algebra import Wrapper
 from representer.kernels.base import Gradients, Kernel, add_gradients, require_kernel
 from representer.kernels.prepared import Prepared
@@ -56,8 +57,7 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
 
     def fill(self, A: WithDiagonal, B: WithDiagonal, tile: np.ndarray) -> None:
         self._inner.fill(A.inputs, B.inputs, tile)
-        tile *= A.inverse[:, None]
-        tile *= B.inverse
+        powers.scale_both(tile, A.inverse, B.inverse)
 
     def named_features(self, X: Any) -> Any:
         found = self.kernel.named_features(X)
