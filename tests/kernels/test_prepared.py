@@ -117,4 +117,15 @@ def test_slices_know_which_columns_are_used():
     A = prepared.lay_out(X)
     assert np.flatnonzero(A[:30].used).tolist() == list(range(20))
     assert np.flatnonzero(A.used).tolist() == [*range(20), 40]
-    assert A[:30].used is A.used  # not computed again
+    assert np.flatnonzero(A[:30].used).tolist() == list(range(20))  # of its own rows, not of all
+
+
+def test_products_leave_out_columns_in_which_a_side_is_zero():
+    X, Y = rows(140, 100), rows(150, 100)
+    X[:, 10:60], Y[:, 40:] = 0.0, 0.0
+    A, B = prepared.lay_out(X), prepared.lay_out(Y)
+    assert A.meeting(B)[0].values.shape == (140, 10)
+    for other, values in ((B, Y), (prepared.lay_out(np.where(X == 0.0, 1.0, 0.0)), np.where(X == 0.0, 1.0, 0.0))):
+        tile = np.empty((140, len(values)))
+        A.products(other, tile)
+        np.testing.assert_allclose(tile, X @ values.T, rtol=1e-12, atol=1e-12)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.inputs import KernelParameters, check_inputs, is_precomputed, to_kernel
+from representer.estimators.on_rows import fitted_to
 from representer.estimators.progress import Progress, Step
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -29,7 +30,7 @@ INSIDE = tuple(str(Path(path).parent) for path in (_parallel.__file__, joblib.__
 
 
 def atomic(fit: Fit) -> Fit:
-    """A fit that fails or is interrupted leaves the estimator as it was before."""
+    """A fit that fails or is interrupted leaves the estimator as it was before; it takes Dask collections as rows."""
 
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
@@ -38,7 +39,8 @@ def atomic(fit: Fit) -> Fit:
         for name in derived(kind):
             vars(self).pop(name, None)
         try:
-            return fit(self, *args, **options)
+            with fitted_to(self, args, options) as (args, options):
+                return fit(self, *args, **options)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)

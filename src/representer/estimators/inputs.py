@@ -6,6 +6,7 @@ Kernels by name, rows of numbers as scikit-learn checks them, and lists of objec
 from __future__ import annotations
 
 from numbers import Real
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,12 @@ from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.histogram import Chi2
 from representer.kernels.precomputed import Precomputed
 from representer.kernels.stationary import RBF, Laplacian, Matern
+from representer.rows.base import Rows
+from representer.rows.distributed.lazy import is_lazy, lazily
 
 LARGEST_TARGET = 1e151
 """Targets up to this size, and down to one over it, have squares whose sum is in the range of float64."""
+ROW_METHODS = "predict", "transform", "decision_function", "predict_proba", "predict_log_proba", "score_samples"
 MAPPED_ROWS = 2**16
 """Rows of a memory map that are looked at together."""
 NAMES: dict[str, type[Kernel]] = {
@@ -63,7 +67,16 @@ class KernelParameters(BaseEstimator):
 
     `set_params` makes the kernel object that the name stands for when one of them is set, so that a search over them
     works with the default kernel.
+
+    Methods that answer about each row of X alone answer lazily about collections of Dask.
     """
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        for name in ROW_METHODS:
+            method = getattr(cls, name, None)  # also that of a mixin
+            if isinstance(method, FunctionType) and not is_lazy(method):
+                setattr(cls, name, lazily(method))
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters, those of nested objects as ``kernel__name``, and return the estimator."""
@@ -100,6 +113,11 @@ def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
             return X
         if getattr(estimator, "n_features_in_", None) == X.shape[1] and not hasattr(estimator, "feature_names_in_"):
             return X
+    if isinstance(X, Rows):
+        raise TypeError(
+            f"{type(estimator).__name__} with this kernel needs all inputs at once, not rows that are read in blocks; "
+            "use a kernel such as Nystroem(RBF(), 1000) or RandomFeatures(RBF(), 1000), or pass arrays."
+        )
     checks.unmasked(X, "X")
     if kernel.on_vectors and _is_mapped(X):  # scikit-learn would return a plain array, which is prepared all at once
         validate_data(estimator, X[:1].view(np.ndarray), dtype=[np.float64, np.float32], reset=reset)

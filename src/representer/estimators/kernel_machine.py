@@ -37,6 +37,7 @@ from representer.problems.loss import LossProblem
 from representer.problems.points import Point
 from representer.regularizers import Regularizer, SquaredNorm
 from representer.result import Plan
+from representer.rows.distributed.lazy import lazily
 from representer.solvers import regularized
 
 MACHINE_ADVICE = "use a stronger regulariser, a kernel with a shorter length scale, or a larger tol or max_iter"
@@ -306,6 +307,7 @@ class KernelMachine(Machine):
         return X, (self._signs if self._loss.targets == "signs" else self._labels)(X, y, weights), weights
 
     @available_if(_classifies)
+    @lazily
     def decision_function(self, X: Any) -> np.ndarray:
         """f(x) + b for each x in X; the sign, or the largest of several columns, tells the class."""
         values = self._values(X)

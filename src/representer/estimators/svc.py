@@ -38,6 +38,7 @@ from representer.kernels import checks
 from representer.losses.hinge import Hinge
 from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result
+from representer.rows.distributed.lazy import lazily
 from representer.solvers import smo
 from representer.solvers.smo.small import pairs_are_small
 
@@ -220,6 +221,7 @@ class PairwiseClassifier(ClassifierMixin):
         return True
 
     @available_if(_has_probability)
+    @lazily
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes: sigmoids of the pairs' values, fitted to leave-one-out scores, and coupled."""
         check_is_fitted(self, "_sigmoids", msg="Set probability=True before the fit.")
@@ -231,6 +233,7 @@ class PairwiseClassifier(ClassifierMixin):
         return coupled(pairs, len(self.classes_))
 
     @available_if(_has_probability)
+    @lazily
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))

@@ -45,7 +45,7 @@ class Prepared:
     def __getitem__(self, index: Any) -> Self:
         part = object.__new__(type(self))
         part.__dict__.update(self.__dict__)
-        for cached in ("columns", "raw_columns", "names", "_lists", "used_here"):
+        for cached in ("columns", "raw_columns", "names", "_lists", "used"):
             part.__dict__.pop(cached, None)
         for name in self.per_row:
             rows = getattr(self, name)
@@ -112,14 +112,7 @@ class Vectors(Prepared):
 
     @cached_property
     def used(self) -> np.ndarray:
-        """Whether each column has a number that is not 0; slices know it of all rows if those have been asked."""
-        used = np.empty(self.values.shape[1], bool)
-        squared_distances.used_columns(self.values, used)
-        return used
-
-    @cached_property
-    def used_here(self) -> np.ndarray:
-        """The same of these rows alone."""
+        """Whether each column has a number that is not 0."""
         used = np.empty(self.values.shape[1], bool)
         squared_distances.used_columns(self.values, used)
         return used
@@ -145,17 +138,9 @@ class Vectors(Prepared):
         return replace(self, values=self.values.take(columns, 1), raw=rows, inverse=weights)
 
     def products(self, other: Vectors, tile: np.ndarray) -> None:
-        """tile_ij <- <x_i, y_j>.
-
-        Columns in which one side is zero add nothing and are left out where they are many: of indicators in rows that
-        are sorted by them, most.
-        """
-        mine, others, width = self.values, other.values, self.values.shape[1]
-        if width >= MANY_COLUMNS and min(len(self), len(other)) >= MANY_ROWS:
-            both = np.flatnonzero(self.used_here & other.used_here)
-            if 0 < len(both) <= (1.0 - FEWER) * width:
-                mine, others = mine.take(both, 1), others.take(both, 1)
-        products.inner_products(mine, others, tile)
+        """tile_ij <- <x_i, y_j>; of indicators in rows that are sorted by them most columns are left out."""
+        mine, others = self.meeting(other)
+        products.inner_products(mine.values, others.values, tile)
 
     def squared_distances(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|^2."""

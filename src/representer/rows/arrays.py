@@ -49,7 +49,7 @@ class ArrayRows(Rows):
         return tables.number_of_rows(self.X)
 
     def blocks(self, first: int = 0) -> Iterator[Block]:
-        read = any(_is_elsewhere(values) for values in (self.X, self.y, self.w))
+        read = any(is_elsewhere(values) for values in (self.X, self.y, self.w))
         return ahead(lambda: self._cut(first)) if read else self._cut(first)
 
     def _cut(self, first: int) -> Iterator[Block]:
@@ -77,10 +77,10 @@ class ArrayRows(Rows):
 
 def _in_memory(values: Any) -> Any:
     """Rows of a memory map, or of what has slices like one, as a plain array."""
-    return np.array(values, order="C") if _is_elsewhere(values) else tables.contiguous(values)
+    return np.array(values, order="C") if is_elsewhere(values) else tables.contiguous(values)
 
 
-def _is_elsewhere(values: Any) -> bool:
+def is_elsewhere(values: Any) -> bool:
     """Whether these are a memory map, or an array of h5py or zarr, which has rows when they are read."""
     if isinstance(values, np.memmap):
         return True

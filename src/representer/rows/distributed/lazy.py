@@ -22,7 +22,13 @@ def lazily(method: Any) -> Any:
             raise TypeError(f"{method.__name__} of a Dask collection takes options by name.")
         return later(self, X, method.__name__, options)
 
+    answer.is_lazy = True  # type: ignore[attr-defined]
     return answer
+
+
+def is_lazy(method: Any) -> bool:
+    """Whether a method answers lazily already."""
+    return getattr(method, "is_lazy", False)
 
 
 def later(model: Any, X: Any, method: str, options: dict[str, Any]) -> Any:

@@ -1,0 +1,72 @@
+"""Fits to rows that are not in memory: Dask collections become rows, checkpoints are kept, and passes are shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from representer.kernels.base import Kernel
+from representer.rows.arrays import ArrayRows, is_elsewhere
+from representer.rows.base import Rows
+from representer.rows.distributed.dask_rows import DaskRows, is_dask
+
+
+@contextmanager
+def fitted_to(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+    """The arguments of a fit, with rows in place of X, y and weights that are on a cluster or in a file."""
+    X = args[0] if args else options.get("X")
+    if is_dask(X) or (_is_file(X) and _is_approximated(model)):
+        args, options = _joined(*args, **options)
+        X = args[0]
+    if not isinstance(X, Rows):
+        yield args, options
+        return
+    shown = Passes(getattr(model, "verbose", 0))
+    with X.fitting(), shown:
+        yield (X.watched(shown), *args[1:]), {name: value for name, value in options.items() if name != "X"}
+
+
+def _joined(X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> tuple[tuple, dict[str, Any]]:
+    rows = DaskRows(X, y, sample_weight) if is_dask(X) else ArrayRows(X, y, sample_weight)
+    return (rows,), options
+
+
+def _is_file(X: Any) -> bool:
+    """Whether X is an array of h5py or zarr; memory maps are arrays, which estimators keep as they are."""
+    return is_elsewhere(X) and not isinstance(X, np.memmap)
+
+
+def _is_approximated(model: Any) -> bool:
+    kernel = getattr(model, "kernel", None)
+    return isinstance(kernel, Kernel) and kernel.original is not kernel
+
+
+class Passes:
+    """Passes over rows, how far the present one is, and the seconds that are left of it, on one line of stderr."""
+
+    def __init__(self, verbose: int):
+        self.verbose, self.passes, self.start = verbose, 0, perf_counter()
+
+    def __enter__(self) -> Passes:
+        return self
+
+    def __call__(self, done: int, of: int | None) -> None:
+        """So many rows of a pass are done; none at its beginning."""
+        if not done:
+            self.passes, self.start = self.passes + 1, perf_counter()
+        if not self.verbose:
+            return
+        seconds = perf_counter() - self.start
+        line = f"\rpass {self.passes}: {done:,}{'' if of is None else f' of {of:,}'} rows, {seconds:.0f} s"
+        if of is not None and done:
+            line += f", about {seconds * (of - done) / done:.0f} s left"
+        print(f"{line:<78}", end="", file=sys.stderr, flush=True)
+
+    def __exit__(self, *error: object) -> None:
+        if self.verbose and self.passes:
+            print(file=sys.stderr)
