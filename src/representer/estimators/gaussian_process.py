@@ -314,9 +314,9 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         """Posterior mean and, if asked for, standard deviation or covariance of f at each x in X.
 
         With ``noise=True`` they are those of a new measurement y; an array has the variance of the noise of each x. All
-        are in the units of y, and variances in their squares. Shapes are (n,), or (n, n_targets) for several targets; the covariance is (n, n) or
-        (n, n, n_targets). An estimator that was not fitted predicts from the prior, with length scales of one where
-        none were given.
+        are in the units of y, and variances in their squares. Shapes are (n,), or (n, n_targets) for several targets;
+        the covariance is (n, n) or (n, n, n_targets). An estimator that was not fitted predicts from the prior, with
+        length scales of one where none were given.
         """
         if return_std and return_cov:
             raise ValueError("Ask for return_std or return_cov, not both.")
@@ -340,8 +340,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         float64 residuals, and the standard deviation of `predict` is the root of the upper one, or within 0.1 % of it.
         """
         X, process, mean, scale = self._at(X)
-        low, high = process.variance_bounds(X)
-        low, high = (bound[:, None] * scale**2 for bound in (low, high))
+        low, high = (bound[:, None] * scale**2 for bound in process.variance_bounds(X))
         return (low[:, 0], high[:, 0]) if mean.ndim == 1 else (low, high)
 
     def _at(self, X: Any) -> tuple[Any, GaussianProcess, np.ndarray, np.ndarray]:
