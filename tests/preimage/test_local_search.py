@@ -4,8 +4,19 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from representer import Function
-from representer.kernels import RBF, Callable, Intersection, Jaccard, Normalized, Spectrum, Subset
+from representer import Function, mean_embedding, preimage
+from representer.kernels import (
+    RBF,
+    Callable,
+    Categorical,
+    Intersection,
+    Jaccard,
+    Kendall,
+    Mallows,
+    Normalized,
+    Spectrum,
+    Subset,
+)
 from representer.preimage.local_search import search
 from representer.preimage.target import Target
 
@@ -115,9 +126,56 @@ def test_mutable_objects_are_not_changed():
     [
         (RBF(), np.eye(3) * [1.0, 2.0, 3.0], r"pass neighbours="),
         (RBF(), sparse.csr_array(np.eye(3)), r"csr_array cannot be searched"),
-        (Callable(lambda x, y: 1.0, pairs=True), [(1, 2), (2, 3)], r"rankings of the same items"),
+        (Callable(lambda x, y: 1.0, pairs=True), [(1, 2), (2, 3)], r"for rankings and categories"),
     ],
 )
 def test_errors_say_what_to_do(kernel, X, message):
     with pytest.raises(TypeError, match=message):
         search(Target(Function(kernel, X, np.ones(len(X) if isinstance(X, list) else X.shape[0]))))
+
+
+BALLOTS = np.array([[1, 2, 3, 4], [1, 3, 2, 4], [2, 1, 3, 4], [1, 2, 4, 3], [4, 3, 2, 1]])
+
+
+def all_rankings(p):
+    return np.array(list(permutations(range(1, p + 1))))
+
+
+@pytest.mark.parametrize("kernel", [Kendall(), 0.5 * Mallows(0.4), Normalized(Kendall())])
+def test_the_best_ranking_of_all(kernel):
+    f = mean_embedding(kernel, BALLOTS)
+    found = preimage(f)
+    every = all_rankings(4)
+    squares = f.norm() ** 2 - 2.0 * f(every) + kernel.diag(every)
+    assert found.method == "search"
+    assert found.distance == pytest.approx(np.sqrt(squares.min()))
+    assert f(found.x[None])[0] == pytest.approx(f(every[squares.argmin()][None])[0])
+    assert found.distance <= found.nearest_distance
+
+
+def test_rankings_of_many_items_are_searched():
+    rng = np.random.default_rng(0)
+    truth = rng.permutation(10) + 1.0
+    X = truth + rng.normal(size=(30, 10)) * 2.0
+    rounds = []
+    found = preimage(mean_embedding(Kendall(), X), progress=lambda *now: rounds.append(now))
+    assert found.distance < found.nearest_distance
+    assert np.array_equal(np.sort(found.x), np.arange(1, 11))
+    assert Kendall()(found.x[None], truth[None])[0, 0] > 0.9
+    assert [number for number, _, _ in rounds] == list(range(1, len(rounds) + 1))
+    assert rounds[-1][1] == pytest.approx(found.distance)
+    stopped = preimage(mean_embedding(Kendall(), X), progress=lambda number, *_: number == 1)
+    assert found.distance < stopped.distance < stopped.nearest_distance
+
+
+def test_categories_are_mixed():
+    X = [["red", "small", "a"], ["red", "large", "b"], ["blue", "small", "b"]]
+    found = preimage(mean_embedding(Categorical(3.0), X))
+    assert found.x == ["red", "small", "b"]  # the majority of each column, which no input has
+    assert found.distance < found.nearest_distance
+    assert preimage(mean_embedding(Categorical(), ["u", "v", "v"])).x == "v"
+
+
+def test_progress_is_a_function():
+    with pytest.raises(TypeError, match="progress is True; pass a function of three numbers"):
+        preimage(mean_embedding(Kendall(), BALLOTS), progress=True)

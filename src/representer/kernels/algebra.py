@@ -20,6 +20,7 @@ from representer.kernels.base import (
     require_kernel,
 )
 from representer.kernels.basis import Basis, Both, Concatenated, Rescaled
+from representer.kernels.candidates import Candidates
 from representer.kernels.prepared import Prepared
 from representer.kernels.tiles import new_tile
 
@@ -88,6 +89,9 @@ class _Binary(Kernel):
     @property
     def on_vectors(self) -> bool:  # type: ignore[override]
         return self.left.on_vectors and self.right.on_vectors
+
+    def candidates(self, X: Any) -> Candidates | None:
+        return self.left.candidates(X) or self.right.candidates(X)
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
@@ -193,6 +197,10 @@ class Wrapper:
     @property
     def on_vectors(self) -> bool:
         return self.kernel.on_vectors
+
+    def candidates(self, X: Any) -> Candidates | None:
+        """What the child says, if inputs are the same for both."""
+        return self.kernel.candidates(X)
 
     @property
     def takes_missing(self) -> bool:

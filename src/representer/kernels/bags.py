@@ -77,6 +77,9 @@ class Bags(Wrapper, Kernel):  # type: ignore[override]
     def __init__(self, kernel: Kernel):
         self.kernel = require_kernel(kernel)
 
+    def candidates(self, X: Any) -> None:
+        return None
+
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         inputs, sizes = _opened(X)
         each = None if weights is None else np.repeat(weights, sizes)

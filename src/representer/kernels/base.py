@@ -17,6 +17,7 @@ from representer import _parallel
 from representer._loops import powers
 from representer.kernels import tiles
 from representer.kernels.basis import Basis
+from representer.kernels.candidates import Candidates
 from representer.kernels.parameters import Parameters
 
 Gradients = dict[str, Any]
@@ -110,6 +111,10 @@ class Kernel(Parameters):
 
         X are some inputs, such as a single one, for kernels with as many features as X has columns.
         """
+        return None
+
+    def candidates(self, X: Any) -> Candidates | None:
+        """What inputs there are beside X, for pre-images; None where the kernel does not know."""
         return None
 
     # ---- the user's face ----

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from representer._loops import category_mismatches
-from representer.kernels import checks
+from representer.kernels import candidates, checks
 from representer.kernels.base import Gradients, Kernel
+from representer.kernels.candidates import Candidates
 from representer.kernels.labels import keys_of
 from representer.kernels.missing import missing_entries
 from representer.kernels.prepared import FLOAT64, Prepared
@@ -55,6 +56,9 @@ class Categorical(Kernel):
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
+
+    def candidates(self, X: Any) -> Candidates | None:
+        return None if hasattr(X, "columns") else candidates.categories(list(X))
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         scale = self.length_scale

@@ -67,6 +67,9 @@ class On(Wrapper, Kernel):  # type: ignore[override]
 
     on_vectors = False
 
+    def candidates(self, X: Any) -> None:
+        return None
+
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         self._check(X)
         return On(self.kernel.with_default_scales(self.pick(X), weights), self.columns)

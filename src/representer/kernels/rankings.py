@@ -11,8 +11,9 @@ import numpy as np
 from scipy.stats import rankdata
 
 from representer import _parallel
-from representer.kernels import checks
+from representer.kernels import candidates, checks
 from representer.kernels.base import Gradients, Kernel
+from representer.kernels.candidates import Candidates
 from representer.kernels.prepared import FLOAT64, Prepared
 
 FEW_PAIRS = 2048
@@ -96,6 +97,10 @@ class _RankingKernel(Kernel):
                 signs = inputs[rows].features(*pair)
                 inputs.squares[rows] += np.einsum("ij,ij->i", signs, signs)
         return inputs
+
+    def candidates(self, X: Any) -> Candidates:
+        table = _table(X, type(self).__name__)
+        return candidates.rankings(table, not np.any(table % 1.0))
 
     def check(self) -> None:
         """Raise if a parameter is not what it may be."""

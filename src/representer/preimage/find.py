@@ -16,7 +16,7 @@ from representer.preimage.edits import Neighbours, edits_for
 from representer.preimage.fixed_point import fixed_point
 from representer.preimage.gradient import gradient
 from representer.preimage.learned import learned
-from representer.preimage.local_search import search
+from representer.preimage.local_search import Progress, search
 from representer.preimage.target import Target
 
 METHODS: dict[str, tuple[Callable | None, set[str]]] = {
@@ -24,7 +24,7 @@ METHODS: dict[str, tuple[Callable | None, set[str]]] = {
     "distances": (distances, {"n_neighbours"}),
     "learned": (learned, {"alpha", "memory"}),
     "gradient": (gradient, {"n_starts", "max_iter", "tol"}),
-    "search": (search, {"neighbours", "n_starts", "max_iter"}),
+    "search": (search, {"neighbours", "n_starts", "max_iter", "progress"}),
     "nearest": (None, set()),
 }
 """The methods by name, and the options that each of them takes."""
@@ -58,6 +58,7 @@ class Options(TypedDict, total=False):
     n_neighbours: int | None
     alpha: float | None
     neighbours: Neighbours | None
+    progress: Progress | None
     memory: int | None
 
 
@@ -74,12 +75,13 @@ def preimage(function: Function, method: str = "auto", **options: Unpack[Options
     "gradient"      a minimum of the distance, by L-BFGS                    kernels with a gradient, also nested
     "distances"     the point so far from its neighbours; no iteration      phi(|x - y|^2) and phi(<x, y>)
     "learned"       what ridge regression from H to inputs says             all kernels of vectors
-    "search"        what no small change brings nearer                      strings, sets, rankings, any objects
+    "search"        what no small change brings nearer; the best of all     strings, sets, rankings, categories,
+                    rankings of up to 8 items, and of few categories        any objects
     "nearest"       the nearest training input                              everything
     ==============  ======================================================  ======================================
 
     "auto" is "search" when ``neighbours`` is given; else "fixed_point" for a kernel that is a function of the distance;
-    else "gradient" if the kernel has one; else "search" for strings, sets and rankings; else "nearest".
+    else "gradient" if the kernel has one; else "search" for strings, sets, rankings and categories; else "nearest".
 
     Parameters
     ----------
@@ -99,6 +101,9 @@ def preimage(function: Function, method: str = "auto", **options: Unpack[Options
         Strength of the ridge in "learned": 1e-3.
     neighbours : callable, optional
         For "search": from one object to a list of objects that differ little from it.
+    progress : callable, optional
+        For "search": called after each round with its number, the distance reached and the number of objects tried;
+        the search ends when it returns True.
     memory : int, optional
         Bytes that the n x n matrix of "learned" may take; the machine's memory when not given.
 
@@ -136,10 +141,11 @@ def _checked(options: Any) -> dict[str, Any]:
     for name, value in given.items():
         if name in ("tol", "alpha"):
             checks.positive(value, name)
-        elif name != "neighbours":
+        elif name not in ("neighbours", "progress"):
             checks.integer(value, name, least=2 if name == "n_neighbours" else 1)
         elif not callable(value):
-            raise TypeError(f"neighbours is {value!r}; pass a function from one object to a list of similar ones.")
+            what = "from one object to a list of similar ones" if name == "neighbours" else "of three numbers"
+            raise TypeError(f"{name} is {value!r}; pass a function {what}.")
     return given
 
 
@@ -151,7 +157,7 @@ def choose(target: Target, neighbours: Neighbours | None) -> str:
         return "fixed_point"
     if target.has_gradient:
         return "gradient"
-    if not target.precomputed and edits_for(target.X) is not None:
+    if not target.precomputed and (target.kernel.candidates(target.X) or edits_for(target.X)):
         return "search"
     return "nearest"
 

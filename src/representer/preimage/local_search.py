@@ -2,48 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from representer import _parallel
 from representer.preimage.edits import Neighbours, edits_for
 from representer.preimage.target import Target
 
+Progress = Callable[[int, float, int], Any]
 
-def search(target: Target, *, neighbours: Neighbours | None = None, n_starts: int = 5, max_iter: int = 100) -> Any:
+ENUMERATED = 4096
+"""Objects that are tried at a time where all of them are."""
+
+
+def search(
+    target: Target,
+    *,
+    neighbours: Neighbours | None = None,
+    n_starts: int = 5,
+    max_iter: int = 100,
+    progress: Progress | None = None,
+) -> Any:
     """From the nearest training objects on: all small changes of the best objects so far, of which the best are kept.
 
-    It ends when no change lowers ||f - k(x, .)|| below the best yet.
+    It ends when no change lowers ||f - k(x, .)|| below the best yet. Where there are few objects, such as the rankings
+    of up to eight items, all of them are tried instead, so that the best one is found.
 
     Parameters
     ----------
     target : Target
     neighbours : callable, optional
         From one object to a list of objects that differ little from it. Known for strings (substitute, insert, delete
-        or swap letters of the training strings), sets (add, remove or exchange items) and rankings (swap two places).
+        or swap letters of the training strings), sets (add, remove or exchange items), rankings (move an item) and
+        categories (change one).
     n_starts : int
         How many objects are kept at a time.
     max_iter : int
         Rounds of changes.
+    progress : callable, optional
+        Called after each round with its number, the distance reached and the number of objects tried so far; the search
+        ends when it returns True.
     """
-    if not isinstance(target.X, list | np.ndarray):
+    known = target.kernel.candidates(target.X) if neighbours is None else None
+    if known is not None and known.every is not None:
+        return _as_inputs(target, _best(target, known.every))
+    if known is None and not isinstance(target.X, list | np.ndarray):
         raise TypeError(f"Inputs of type {type(target.X).__name__} cannot be searched; use method='nearest'.")
-    change = edits_for(target.X) if neighbours is None else neighbours
+    change = known.neighbours if known is not None else edits_for(target.X) if neighbours is None else neighbours
+    objects = target.X if known is None else known.objects
     if change is None:
         raise TypeError(
-            "Small changes are known for lists of strings, of sets, and of rankings of the same items; for others "
+            "Small changes are known for lists of strings and of sets, for rankings and categories; for others "
             "pass neighbours=, a function from one object to a list of similar ones, or use method='nearest'."
         )
     index = target.nearest(n_starts)
-    found = [_improve(target, f, [target.X[i] for i in index[f]], change, max_iter) for f in range(len(target))]
+    found = [
+        _improve(target, f, [objects[i] for i in index[f]], change, max_iter, progress) for f in range(len(target))
+    ]
     return _as_inputs(target, found)
 
 
-def _improve(target: Target, function: int, found: list, change: Neighbours, max_iter: int) -> Any:
+def _best(target: Target, every: list) -> list:
+    """The nearest of all objects for each function."""
+    found = []
+    for f in range(len(target)):
+        parts = [_distances(target, every[rows], f) for rows in _parallel.split(len(every), ENUMERATED)]
+        found.append(every[int(np.concatenate(parts).argmin())])
+    return found
+
+
+def _improve(
+    target: Target, function: int, found: list, change: Neighbours, max_iter: int, progress: Progress | None
+) -> Any:
     width, seen = len(found), {_key(x) for x in found}
     values = _distances(target, found, function)
-    for _ in range(max_iter):
+    for number in range(1, max_iter + 1):
         new = []
         for y in (y for x in found for y in _changed(change, x)):
             if (key := _key(y)) not in seen:
@@ -55,7 +90,8 @@ def _improve(target: Target, function: int, found: list, change: Neighbours, max
         both, all_values = [*found, *new], np.concatenate([values, _distances(target, new, function)])
         order = np.argsort(all_values, kind="stable")[:width]
         found, values = [both[i] for i in order], all_values[order]
-        if not values[0] < best - 1e-12 * target.squares[function]:
+        stopped = progress is not None and progress(number, float(np.sqrt(values[0])), len(seen))
+        if stopped or not values[0] < best - 1e-12 * target.squares[function]:
             break
     return found[int(values.argmin())]
 
