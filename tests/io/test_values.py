@@ -141,7 +141,9 @@ def test_code_is_refused(value):
         written(value)
 
 
-@pytest.mark.parametrize("value", [np.array([1j]), object(), np.array([1, "a"], object)], ids=repr)
+@pytest.mark.parametrize(
+    "value", [np.array([1j]), object(), np.array([1, "a"], object)], ids=["complex", "object", "mixed"]
+)
 def test_other_types_are_refused(value):
     with pytest.raises(SaveError, match="value is"):
         written(value)
