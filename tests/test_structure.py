@@ -37,6 +37,7 @@ WITHOUT_SOURCE = {
     "test_expressions.py",
     "test_readme.py",
     "test_structure.py",
+    "test_structured_inputs.py",
 }
 
 

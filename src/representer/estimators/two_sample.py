@@ -95,7 +95,7 @@ class MMD(KernelParameters):
     def test(self, X: Any, Y: Any) -> Outcome:
         """Test whether the samples X and Y, of any two sizes, come from the same distribution."""
         null = self._check(X, Y)
-        X, Y, pooled = _pool(X, Y)
+        X, Y, pooled = _pool(X, Y, self.kernel)
         kernels = self._kernels(pooled)
         with _parallel.one_blas_thread():
             if null == "permutation":
@@ -110,7 +110,7 @@ class MMD(KernelParameters):
         It is large where X has more mass and small where Y has. Its norm is the MMD by the biased statistic.
         """
         self._check(X, Y)
-        X, Y, pooled = _pool(X, Y)
+        X, Y, pooled = _pool(X, Y, self.kernel)
         kernels = self._kernels(pooled)
         if len(kernels) > 1:
             raise ValueError(f"There is a witness function for each of the {len(kernels)} kernels; choose one of them.")
@@ -297,14 +297,14 @@ class _Bootstrap:
         return forms(Gram.of(self.differences, self.inputs, threads=self.threads), signs, size=self.size, block=block)
 
 
-def _pool(X: Any, Y: Any) -> tuple[Any, Any, Any]:
+def _pool(X: Any, Y: Any, kernel: Any) -> tuple[Any, Any, Any]:
     """X and Y in the same precision, and all their inputs."""
     X, Y = same_precision(X, Y)
     shapes = getattr(X, "shape", ()), getattr(Y, "shape", ())
     if all(shapes) and shapes[0][1:] != shapes[1][1:]:
         raise ValueError(f"X has shape {shapes[0]} and Y has {shapes[1]}; two samples need the same columns.")
     for Z, name in ((X, "X"), (Y, "Y")):
-        if getattr(getattr(Z, "dtype", None), "kind", "") == "f":
+        if getattr(getattr(Z, "dtype", None), "kind", "") == "f" and not getattr(kernel, "takes_missing", False):
             checks.finite(Z, name)
     return X, Y, checks.concatenate(X, Y)
 

@@ -114,4 +114,6 @@ def doubled(X: Any) -> Any:
 
 def copied(X: Any) -> Any:
     """A copy of inputs, so that a model does not change with them; the items of a list are not copied."""
-    return X.copy() if hasattr(X, "copy") else list(X)
+    if hasattr(X, "clone"):  # polars
+        return X.clone()
+    return X.copy() if hasattr(X, "copy") else X if hasattr(X, "shape") else list(X)

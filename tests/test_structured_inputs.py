@@ -1,0 +1,154 @@
+"""Every estimator takes strings, sets, graphs, rankings and data frames, in scikit-learn's own tools.
+
+Inputs are of two kinds, which each kernel tells apart, so that a model that learnt anything is right.
+"""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import representer as rp
+from representer.kernels import (
+    RBF,
+    Categorical,
+    Graphs,
+    Jaccard,
+    Kendall,
+    Mallows,
+    Missing,
+    Normalized,
+    On,
+    RandomWalk,
+    Spectrum,
+    WeisfeilerLehman,
+    Words,
+)
+from representer.losses import Huber
+
+N = 18
+y = np.arange(N) % 2
+
+
+def inputs():
+    rng = np.random.default_rng(0)
+    letters = [rng.choice(list("AT" if label else "CG"), 6) for label in y]
+    sizes = rng.integers(4, 7, N)
+    edges = [
+        (first + i, first + j)
+        for first, n, label in zip(np.cumsum(sizes) - sizes, sizes, y, strict=True)
+        for i, j in ([(0, k) for k in range(1, n)] if label else [(k, k + 1) for k in range(n - 1)])  # stars and paths
+    ]
+    frame = {
+        "size": np.where(rng.random(N) < 0.2, np.nan, y + 0.1 * rng.normal(size=N)),
+        "level": [f"{'ab'[label]}{rng.integers(2)}" for label in y],
+        "text": [f"{'good fine' if label else 'bad poor'} day {i}" for i, label in enumerate(y)],
+    }
+    ranking = np.arange(5.0) * (1 - 2 * y[:, None]) + rng.normal(size=(N, 5))
+    ranking[3, 2] = np.nan
+    return {
+        "strings": ["".join(x) for x in letters],
+        "sets": [set(x.tolist()) | {i} for i, x in enumerate(letters)],
+        "graphs": Graphs(edges, np.repeat(np.arange(N), sizes)),
+        "rankings": ranking,
+        "pandas": pd.DataFrame(frame, index=rng.permutation(N)),
+        "polars": pl.DataFrame(frame),
+    }
+
+
+MIXED = On(Missing(RBF(1.0)), ["size"]) + On(Categorical(), ["level"]) + On(Normalized(Words()), "text")
+KERNELS = {
+    "strings": Normalized(Spectrum(2)),
+    "sets": Jaccard(),
+    "graphs": Normalized(WeisfeilerLehman(2)),
+    "rankings": Mallows(0.2),
+    "pandas": MIXED,
+    "polars": MIXED,
+}
+X = inputs()
+KINDS = pytest.mark.parametrize("kind", KERNELS)
+CLASSIFIERS = [
+    rp.SVC(),
+    rp.NuSVC(),
+    rp.KernelRidgeClassifier(),
+    rp.KernelLogisticRegression(),
+    rp.GaussianProcessClassifier(optimizer=None),
+    rp.KernelFisherDiscriminant(),
+    rp.KernelNeighborsClassifier(3),
+]
+REGRESSORS = [
+    rp.KernelRidge(0.1),
+    rp.SVR(),
+    rp.NuSVR(),
+    rp.GaussianProcessRegressor(optimizer=None, noise=0.1),
+    rp.KernelMachine(loss=Huber()),
+    rp.KernelQuantileRegression(),
+    rp.KernelPoissonRegression(),
+    rp.KernelNeighborsRegressor(3),
+]
+
+
+def name_of(estimator):
+    return type(estimator).__name__
+
+
+def taken(kind, rows):
+    if kind == "pandas":
+        return X[kind].iloc[rows]
+    return X[kind][rows] if hasattr(X[kind], "shape") else [X[kind][i] for i in rows]
+
+
+@KINDS
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name_of)
+def test_classifiers_in_cross_validation(kind, estimator):
+    model = estimator.set_params(kernel=KERNELS[kind])
+    assert cross_val_score(model, X[kind], y, cv=3, error_score="raise").mean() > 0.7
+
+
+@KINDS
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=name_of)
+def test_regressors_in_cross_validation(kind, estimator):
+    model = estimator.set_params(kernel=KERNELS[kind])
+    folds = cross_val_score(model, X[kind], y + 1.0, cv=3, scoring="r2", error_score="raise")
+    assert folds.mean() > 0.2
+
+
+@KINDS
+def test_other_methods(kind):
+    kernel, data = KERNELS[kind], X[kind]
+    projected = rp.KernelPCA(1, kernel=kernel).fit_transform(data)[:, 0]
+    assert abs(np.corrcoef(projected, y)[0, 1]) > 0.7
+    new = rp.KernelPCA(1, kernel=kernel).fit(data).transform(taken(kind, np.arange(3)))
+    assert np.allclose(new[:, 0], projected[:3], atol=1e-6) or np.allclose(new[:, 0], -projected[:3], atol=1e-6)
+    clusters = rp.KernelKMeans(2, kernel=kernel, random_state=0).fit_predict(data)
+    assert abs(np.corrcoef(clusters, y)[0, 1]) > 0.7
+    assert rp.SpectralClustering(2, kernel=kernel, random_state=0).fit_predict(data).shape == (N,)
+    assert set(rp.OneClassSVM(kernel=kernel).fit(data).predict(data)) <= {-1, 1}
+    halves = taken(kind, np.flatnonzero(y == 0)), taken(kind, np.flatnonzero(y == 1))
+    assert rp.MMD(kernel=kernel, n_permutations=99, random_state=0).test(*halves).pvalue < 0.05
+    f = rp.mean_embedding(kernel, data)
+    assert rp.preimage(f, "nearest").distance <= rp.preimage(f, "nearest").nearest_distance
+
+
+@KINDS
+def test_pipelines_and_searches(kind):
+    pipeline = make_pipeline(FunctionTransformer(), rp.SVC(kernel=KERNELS[kind]))
+    grid = {"svc__C": [0.1, 10.0]}
+    if kind == "rankings":
+        grid["svc__kernel"] = [Kendall(), Mallows(0.1)]
+    if kind == "graphs":
+        grid["svc__kernel"] = [KERNELS[kind], RandomWalk(0.02)]
+    if kind == "pandas":
+        grid["svc__kernel__left__right__kernel__length_scale"] = [0.5, 2.0]
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X[kind], y)
+    assert search.best_score_ > 0.8
+    assert np.mean(search.predict(taken(kind, np.arange(6))) == y[:6]) > 0.8
+
+
+@KINDS
+def test_approximations(kind):
+    model = rp.KernelRidge(0.1, kernel=rp.Nystroem(KERNELS[kind], 8, random_state=0))
+    assert cross_val_score(model, X[kind], y, cv=3, error_score="raise").mean() > 0.2
