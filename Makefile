@@ -24,7 +24,8 @@ demo: setup  ## run the demonstration
 
 # A file's tests stay in one process, and those of loops come first, so that few of them are compiled twice.
 # Two processes share the cores, so that BLAS has one thread in each: more of them would wait for each other.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+# Bytecode is kept: processes that compile all packages anew take 10 seconds each.
+PYTEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 test: setup  ## run all tests
 	$(PYTEST)
 

@@ -77,7 +77,8 @@ def compiler_faults(source: Path) -> list[str]:
         if target.split(".")[0] == "numba" or target == f"{source.name}._loops.jit"
     ]
     for name, path in modules_of(source).items():
-        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(parsed(text)) if "jit" in text else ():
             word = getattr(node, "id", None) or getattr(node, "attr", None)
             if word in {"jit", "njit"}:
                 uses.append((name, f"{path.relative_to(source)}:{node.lineno}", word))
@@ -124,13 +125,24 @@ def imports(source: Path):
     """Yield (importing module, its file and line, imported module, whether a function does it)."""
     modules = modules_of(source)
     for name, path in modules.items():
-        tree = parsed(path.read_text(encoding="utf-8"))
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        inner = {node for function in functions for node in ast.walk(function)}
-        for node in ast.walk(tree):
+        for node, inside in import_nodes(path.read_text(encoding="utf-8")):
             for target in targets(node, package, modules):
-                yield name, f"{path.relative_to(source)}:{node.lineno}", target, node in inner
+                yield name, f"{path.relative_to(source)}:{node.lineno}", target, inside
+
+
+@cache
+def import_nodes(text: str) -> list[tuple[ast.AST, bool]]:
+    """The imports of a file, and whether a function does them."""
+    found, left = [], [(parsed(text), False)]
+    while left:
+        node, inside = left.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append((node, inside))
+        elif isinstance(node, ast.stmt | ast.Module | ast.ExceptHandler | ast.match_case):  # what holds statements
+            inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            left += [(child, inside) for child in ast.iter_child_nodes(node)]
+    return sorted(found, key=lambda pair: pair[0].lineno)
 
 
 def targets(node: ast.AST, package: str, modules: dict[str, Path]) -> list[str]:

@@ -49,7 +49,7 @@ def test_truncated(dtype, power, exponent):
     S = tile_of(dtype)
     S[0, 0], S[0, 1], S[0, 2] = 0.0, 2.0, np.inf
     out = np.empty_like(S)
-    convolution.truncated(S, 0.5, power, exponent, out)
+    convolution.truncated(S, dtype(0.5), power, exponent, out)
     r = np.sqrt(S.astype(np.float64) / 2)
     with np.errstate(invalid="ignore"):
         expected = np.where(r < 1, (1 - r**power) ** exponent, 0.0)
@@ -62,7 +62,7 @@ def test_cosine(dtype):
     S = tile_of(dtype)
     S[0, 0], S[0, 1], S[0, 2] = 0.0, 2.0, np.inf
     out = np.empty_like(S)
-    convolution.cosine(S, 0.5, out)
+    convolution.cosine(S, dtype(0.5), out)
     with np.errstate(invalid="ignore"):
         r = np.sqrt(S.astype(np.float64) / 2)
         expected = np.where(r < 1, np.cos(np.pi * np.minimum(r, 1) / 2), 0.0)

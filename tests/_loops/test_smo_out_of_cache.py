@@ -29,7 +29,7 @@ def run(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, patienc
     return result, bool(lines[:2, STOP].any())
 
 
-KINDS = pytest.mark.parametrize("dtype", [np.float32, np.float64])  # of gradients; K is float32
+KINDS = pytest.mark.parametrize("dtype", [np.float32, np.float64])  # of K and gradients, as solvers call it
 
 
 @KINDS
@@ -37,6 +37,7 @@ KINDS = pytest.mark.parametrize("dtype", [np.float32, np.float64])  # of gradien
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_two_threads_take_the_steps_of_one(epsilon, size, dtype):
     K, t, lower, upper, epsilon, groups = problem(40, 1, epsilon)
+    K = K.astype(dtype)
     spans = spans_of(groups + 3, size)  # also where the only group is not the first one
     lower[:7] = upper[:7] = 0.0  # and some cannot move
     box = np.diag(K).copy(), lower, upper, epsilon, spans, 1e-3, 10**6
@@ -54,6 +55,7 @@ def test_two_threads_take_the_steps_of_one(epsilon, size, dtype):
 @pytest.mark.parametrize("seed", range(2))
 def test_conjugate_directions_find_the_solution(seed, epsilon, dtype):
     K, t, lower, upper, epsilon, groups = problem(60, seed, epsilon)
+    K = K.astype(dtype)
     tol, exact = (1e-3, 1e-5) if dtype == np.float32 else (1e-6, 1e-6)
     lower[::7] = upper[::7] = 0.0
     c, g = np.zeros(60), -t.astype(dtype)
@@ -71,7 +73,7 @@ def test_conjugate_directions_take_fewer_steps():
     """On an ill-conditioned problem with few bounds in the way."""
     n = 60
     K, t, lower, upper, epsilon, groups = problem(n, 0)
-    K += np.float32(1e-2) * np.eye(n, dtype=np.float32)
+    K = K.astype(np.float64) + 1e-2 * np.eye(n)
     box = np.diag(K).copy(), 100.0 * lower, 100.0 * upper, epsilon, spans_of(groups, 30), 1e-3, 10**6
     plain, _ = smo_steps(K, -t, np.zeros(n), *box)
     (steps, violation), _ = run(K, -t, np.zeros(n), *box, threads=1)
@@ -83,6 +85,7 @@ def test_conjugate_directions_take_fewer_steps():
 def test_halves_of_coefficients_at_their_upper_bounds(group):
     """Where no coefficient of a half can be raised, it still holds partners; whatever the number of the only group."""
     K, t, lower, upper, epsilon, groups = problem(40, 3)
+    K = K.astype(np.float64)
     c = np.where(np.arange(40) < 20, upper, lower)
     box = np.diag(K).copy(), lower, upper, epsilon, spans_of(groups + group, 10)
     g = K.astype(np.float64) @ c - t
@@ -96,6 +99,7 @@ def test_halves_of_coefficients_at_their_upper_bounds(group):
 
 def test_two_threads_stop_at_their_limit_or_when_out_of_patience():
     K, t, lower, upper, epsilon, groups = problem(40, 2)
+    K = K.astype(np.float64)
     box = np.diag(K).copy(), lower, upper, epsilon, spans_of(groups, 7), 1e-9
     result, late = run(K, -t, np.zeros(40), *box, 5)
     assert (result[0], late) == (5, False)

@@ -231,7 +231,7 @@ def test_many_rows_go_through_landmarks():
     assert model._count_landmarks(2000) == 0
     assert model._count_landmarks(2001) == 100
     assert GPLVM(n_landmarks=30)._count_landmarks(20) == 20
-    with pytest.raises(MemoryError, match=r"no landmarks needs 0.0288 GB.*n_landmarks=100"):
+    with pytest.raises(MemoryError, match=r"no landmarks needs 0.03\d* GB.*n_landmarks=100"):
         GPLVM(memory=10**6).fit(np.tile(X, (32, 1))[:1897])
     with pytest.raises(MemoryError, match="n_landmarks=15"):
         GPLVM(memory=10**4, n_landmarks=30).fit(X)

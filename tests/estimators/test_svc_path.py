@@ -22,7 +22,7 @@ def matrices(request, monkeypatch):
     monkeypatch.setattr(small, "SHARED_UP_TO", request.param)
 
 
-@parametrize_with_checks([SVCPath(cv=3)])
+@parametrize_with_checks([SVCPath(C=[1.0, 10.0], cv=3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -1,6 +1,6 @@
 """The maximum mean discrepancy and its tests.
 
-Tests of levels run 500 simulations with a fixed seed; a right test would fail them for one seed in a thousand.
+Tests of levels run 250 simulations with a fixed seed; a right test would fail them for one seed in a thousand.
 """
 
 import _thread
@@ -219,7 +219,7 @@ def test_ties_count_against_the_observed_statistic():
     assert outcome.pvalue == (1 + same.sum()) / 4001
 
 
-def pvalues(test, draw, simulations=500, seed=0):
+def pvalues(test, draw, simulations=250, seed=0):
     rng = np.random.default_rng(seed)
     return np.array([clone(test).set_params(random_state=i).test(*draw(rng)).pvalue for i in range(simulations)])
 
@@ -227,11 +227,11 @@ def pvalues(test, draw, simulations=500, seed=0):
 @pytest.mark.parametrize(
     ("test", "sizes"),
     [
-        (MMD(n_permutations=199), (8, 11)),
-        (MMD(n_permutations=199, statistic="biased"), (5, 12)),
-        (MMD(n_permutations=199, null="wild_bootstrap"), (12, 12)),
-        (MMD(n_permutations=199, block_size=4), (20, 20)),
-        (MMD(n_permutations=199, bandwidths=[0.3, 1.0]), (8, 9)),
+        (MMD(n_permutations=99), (8, 11)),
+        (MMD(n_permutations=99, statistic="biased"), (5, 12)),
+        (MMD(n_permutations=99, null="wild_bootstrap"), (12, 12)),
+        (MMD(n_permutations=99, block_size=4), (20, 20)),
+        (MMD(n_permutations=99, bandwidths=[0.3, 1.0]), (8, 9)),
     ],
     ids=["permutation", "biased", "wild bootstrap", "blocks", "aggregated"],
 )
