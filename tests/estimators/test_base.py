@@ -37,11 +37,15 @@ from representer import (
     _parallel,
 )
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
-from representer.kernels import RBF, Matern
+from representer.kernels import RBF, Kernel, Matern
 from representer.losses import Huber
 
 PACKAGE = str(Path(representer.__file__).parent)
-NAMES = sorted(name for name in representer.__all__ if hasattr(getattr(representer, name), "fit"))
+NAMES = sorted(
+    name
+    for name, each in vars(representer).items()
+    if name in representer.__all__ and hasattr(each, "fit") and not issubclass(each, Kernel)  # of other rooms
+)
 OUTSIDE = {"fit_or_restore", "fit_with_callbacks"}
 """What wraps fits, and is not interrupted itself."""
 OPTIONS = {"GPLVM": {"max_iter": 3}, "KernelRegressor": {"time_limit": 1e-9}, "KernelClassifier": {"time_limit": 1e-9}}

@@ -397,5 +397,4 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
             if factor
             else f"posterior mean: {self.certificate_}",
         ]
-        advice = found.advice() + process_plan.advice_on(factor)
-        return "\n".join(lines + [f"try: {each}" for each in advice])
+        return "\n".join(lines + [f"try: {each}" for each in found.advice() + process_plan.advice_on(factor)])
