@@ -43,6 +43,8 @@ class Plan:
     """How the kernel matrix is held, where that depends on the memory."""
     error: type[Exception] = MemoryError
     """What a fit that is refused raises: of another type where more memory would not help."""
+    passes: int = 0
+    """How often all rows are read, where they are read in blocks."""
 
     @property
     def reason(self) -> str:
@@ -52,7 +54,7 @@ class Plan:
     def __str__(self) -> str:
         text = (
             f"{self.solver}, because {self.reason}: about {self.bytes / 1e6:.4g} MB, {self.kernel_evaluations:.3g} "
-            f"kernel values and {self.seconds:.2g} s."
+            f"kernel values and {self.seconds:.2g} s{f' in {self.passes} passes' if self.passes else ''}."
         )
         return f"{text} It would be refused: {self.refusal}" if self.refusal else text
 
@@ -93,6 +95,8 @@ class Work:
     bytes: int
     seconds: float
     precision: str
+    passes: int = 0
+    """How often all rows were read, where they are read in blocks."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +127,14 @@ class Certificate:
     bytes: int
     seconds: float
     precision: str
+    passes: int = 0
+    """How often all rows were read, where they are read in blocks."""
     primal: float | None = None
     """The objective of the returned coefficients, where it is not a linear system that was solved."""
     dual: float | None = None
-    """A lower bound of the objective of any function."""
+    """A lower bound of the objective of any function; of any in the span, where the kernel is an approximation."""
+    approximation: Any = None
+    """How far the kernel is from the one that it approximates, an `Approximation`; None where it is none."""
 
     @property
     def residual(self) -> float:
@@ -150,6 +158,7 @@ class Certificate:
             f"{self.iterations} iterations and {self.seconds:.3g} s, {self.kernel_evaluations:.3g} kernel values, "
             f"{self.bytes / 1e6:.4g} MB, {self.precision}. Chosen because {self.reason}."
             + (f" |f - f*|(x) <= {bound:.2g} sqrt(k(x, x))." if 0.0 < bound < np.inf else "")
+            + (f" Approximation: {self.approximation}." if self.approximation is not None else "")
         )
 
 

@@ -561,7 +561,7 @@ def test_same_seed_same_fit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "svd"}, "solver is 'svd'; use 'auto', 'cholesky' or 'conjugate_gradient'"),
+        ({"solver": "svd"}, "solver is 'svd'; use 'auto', 'cholesky', 'conjugate_gradient' or 'normal_equations'"),
         ({"tune": "gcv"}, "tune is 'gcv'; use None, 'loo', 'likelihood' or 'huber'"),
         ({"kernel": "gaussian"}, "kernel is 'gaussian'; pass a kernel object"),
         ({"kernel": RBF(-1.0)}, "length_scale is -1.0"),

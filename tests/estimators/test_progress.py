@@ -245,7 +245,7 @@ def test_callbacks_of_a_grid_search():
 def test_signature_is_that_of_the_method():
     assert list(inspect.signature(KernelRidge.fit).parameters) == ["self", "X", "y", "sample_weight"]
     assert KernelRidge.fit.__doc__.startswith("Fit to inputs X")
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+    with pytest.raises(ValueError, match="requires y to be passed"):
         KernelRidge().fit(np.ones((2, 2)))
 
 

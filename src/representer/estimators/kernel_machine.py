@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.criteria import Part, softened
+from representer.estimators.in_span import is_approximation, rows_of
 from representer.estimators.inputs import (
     check_inputs,
     check_labels,
@@ -25,6 +26,8 @@ from representer.estimators.inputs import (
     reset_fitted,
     to_kernel,
 )
+from representer.estimators.machine_in_span import MachineInSpan, fixed_strength
+from representer.estimators.ridge_in_span import TUNED
 from representer.estimators.tunable import Tunable
 from representer.functions import Function
 from representer.kernels import checks
@@ -64,9 +67,39 @@ class Machine(Tunable, KernelEstimator):
         require_bounded(share, what, "use smaller weights, or a stronger regulariser")
         return LossProblem(self._gram(kernel, X), y[:, None], loss, regularizer, w, self.fit_intercept)
 
+    def _in_span(
+        self, X: Any, y: Any, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None
+    ) -> MachineInSpan | None:
+        """The problem in the span of an approximation's basis; None for other kernels."""
+        if not is_approximation(to_kernel(self.kernel)):
+            return None
+        kernel = self._kernel_for(X, weights)
+        if self.tune is not None:
+            raise ValueError(TUNED.format(tune=self.tune))
+        basis, targets = kernel.basis(X), np.asarray(y, np.float64)
+        assert basis is not None
+        outputs, strength = loss.outputs(targets[:, None]), fixed_strength(regularizer)
+        options = {"intercept": self.fit_intercept, "outputs": outputs, "threads": self.threads}
+        return MachineInSpan(kernel, basis, rows_of(X, targets, weights), loss, strength, **options)
+
+    def _keep_span(self, spanned: MachineInSpan) -> None:
+        """Solve in the span of a basis, and keep the function on its centres."""
+        budget = self._budget()
+        with budget.progress:
+            result = spanned.solve(budget)
+        self.kernel_, self.certificate_, self.function_ = spanned.kernel, result.certificate, spanned.function(result)
+        self.X_fit_, self.dual_coef_ = self.function_.X, self.function_.coef
+        strength: Any = result.strength
+        self.strength_, self.n_iter_ = strength, result.n_iter
+        self.intercept_ = float(result.intercept[0]) if len(result.intercept) == 1 else result.intercept
+        self._warn_unless_converged(result.certificate, MACHINE_ADVICE)
+
     def _fit(self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None) -> None:
         """Everything after the targets are numbers: sets kernel_, function_, certificate_ and what belongs to them."""
         reset_fitted(self, "loo_error_")
+        if (spanned := self._in_span(X, y, loss, regularizer, weights)) is not None:
+            self._keep_span(spanned)
+            return
         problem, budget = self._problem(X, y, loss, regularizer, weights), self._budget()
         self._plan_of(problem).require()
         if self.tune is not None:
@@ -97,6 +130,12 @@ class Machine(Tunable, KernelEstimator):
         return replace(
             problem, gram=self._gram(kernel, X), regularizer=SquaredNorm(1.0 / strength if inverse else strength)
         )
+
+    def _plan_for(self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer) -> Plan:
+        """The plan of a fit without weights."""
+        if (spanned := self._in_span(X, y, loss, regularizer, None)) is not None:
+            return spanned.plan(self._budget())
+        return self._plan_of(self._problem(X, y, loss, regularizer, None))
 
     def _plan_of(self, problem: LossProblem) -> Plan:
         """The plan of a fit, with the search before it."""
@@ -343,7 +382,7 @@ class KernelMachine(Machine):
         model._check_parts()
         zeros = np.zeros(checks.number_of(X))
         X, targets, _ = (X, zeros, None) if y is None else model._checked(X, y)
-        return self._plan_of(model._problem(X, targets, self._loss, self._regularizer, None))
+        return model._plan_for(X, targets, self._loss, self._regularizer)
 
 
 def _explained(loss: Loss, y: np.ndarray, w: np.ndarray, f: np.ndarray) -> float:

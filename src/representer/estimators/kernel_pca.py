@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
+from representer.estimators.in_span import is_approximation
 from representer.estimators.inputs import check_inputs, check_weights, in_units, to_kernel
+from representer.estimators.pca_in_span import components_in_span
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.base import require_definite
@@ -130,12 +132,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, and the scores of X, which are known from the fit."""
         X, result = self._fit(X, sample_weight)
+        if result is None:
+            return _as_inputs(self.eigenfunctions_(X), X)
         scores = result.applied / np.sqrt(np.asarray(result.eigenvalues)) + self.eigenfunctions_.constant
         return _as_inputs(scores, X)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
         self._check_parameters()
+        if is_approximation(to_kernel(self.kernel)):
+            return components_in_span(self, self._kernel_for(X), X, None).plan(self._budget())
         problem = EigenProblem(self._gram(self._kernel_for(X), X), None, self.center)
         return choose.eigen(problem, self._budget(), self.n_components, self.solver)[1]
 
@@ -144,8 +150,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             checks.integer(self.n_components, "n_components")
         choose.check_name(choose.EIGEN, self.solver)
 
-    def _fit(self, X: Any, sample_weight: Any) -> tuple[Any, Result]:
-        """Everything that is fitted; the inputs as they were checked, and what the solver found."""
+    def _fit(self, X: Any, sample_weight: Any) -> tuple[Any, Result | None]:
+        """Everything that is fitted; the inputs as they were checked, and what a solver found beyond attributes."""
         self._check_parameters()
         kernel = to_kernel(self.kernel)
         require_definite(kernel, "a principal component")
@@ -153,6 +159,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         weights, unit = check_weights(sample_weight, X), 1.0
         if weights is not None:
             weights, unit = in_units(weights)
+        if is_approximation(kernel):
+            kernel = kernel.with_default_scales(X, weights)
+            found = components_in_span(self, kernel, X, weights).fit(self._budget(), unit)
+            self._check(found, found.trace, checks.number_of(X))
+            return X, None
         gram, budget = self._gram(kernel.with_default_scales(X, weights), X), self._budget()
         problem = EigenProblem(gram, weights, self.center)
         solver, plan = choose.eigen(problem, budget, self.n_components, self.solver)
@@ -173,7 +184,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.eigenfunctions_ = self.mean_.with_coef(coef, -(share @ result.applied) / roots)
         return X, result
 
-    def _check(self, result: Result, trace: float, n: int) -> None:
+    def _check(self, result: Any, trace: float, n: int) -> None:
         values = np.asarray(result.eigenvalues)
         if not len(values):
             raise ValueError(

@@ -13,6 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.criteria import RidgeErrors, robust
+from representer.estimators.in_span import basis_for, check_rows, kernel_for_rows, may_span, rows_of
 from representer.estimators.inputs import (
     check_inputs,
     check_targets,
@@ -21,13 +22,16 @@ from representer.estimators.inputs import (
     to_kernel,
 )
 from representer.estimators.progress import CallbackSupportMixin, observed, task
+from representer.estimators.ridge_in_span import RidgeInSpan
 from representer.estimators.tunable import Tunable, with_weight
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
+from representer.problems.finite import columns_of
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
-from representer.solvers import choose
+from representer.rows.base import Rows
+from representer.solvers import choose, normal_equations
 
 MOST_ALPHAS = 10_000
 """Of a path."""
@@ -82,15 +86,19 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
 
     # ---- the steps of fit ----
 
-    def _fit(self, X: Any, targets: np.ndarray, sample_weight: Any) -> None:
+    def _fit(self, X: Any, targets: Any, sample_weight: Any) -> None:
         """Everything after the targets are numbers.
 
         Sets kernel_, alpha_, function_, dual_coef_, intercept_, certificate_.
         """
         last = getattr(self, "_solution", None) if self.warm_start else None
         reset_fitted(self, "loo_scores_", "gcv_", "loo_predictions_", "loo_residuals_", "loo_error_")
-        problem, alphas, path = self._problem(X, targets, check_weights(sample_weight, X))
-        budget = self._budget()
+        weights, budget = None if targets is None else check_weights(sample_weight, X), self._budget()
+        if (spanned := self._in_span(X, targets, weights)) is not None:
+            spanned[0].fit(spanned[1], budget)
+            self._warn_unless_converged(self.certificate_, RIDGE_ADVICE)
+            return
+        problem, alphas, path = self._problem(X, targets, weights)
         self._plan_of(problem, alphas, path, budget).require()  # before long work
         with _parallel.blas_threads_for(problem.n):
             if self.tune is not None:
@@ -103,6 +111,23 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
                 with self._watched(solver) as budget:
                     result = solver.solve(problem, budget, plan.reason, last)
         self._keep(problem, result)
+
+    def _in_span(
+        self, X: Any, targets: np.ndarray | None, weights: np.ndarray | None
+    ) -> tuple[RidgeInSpan, bool] | None:
+        """The problem in the span of the kernel's basis, and whether alpha is to be chosen; None without a basis."""
+        if not may_span(to_kernel(self.kernel), X):
+            return None
+        kernel = kernel_for_rows(to_kernel(self.kernel), X) if isinstance(X, Rows) else self._kernel_for(X, weights)
+        basis = basis_for(kernel, X)
+        exact = kernel.original is kernel and not isinstance(X, Rows)
+        if basis is None or (exact and (self.tune is not None or self.solver not in ("auto", "normal_equations"))):
+            return None
+        targets = columns_of(X.sample(1, 0)[1]) if targets is None else targets
+        alphas, path = self._alphas(targets.shape[1])
+        if exact and alphas.min() == 0:
+            return None
+        return RidgeInSpan(self, kernel, basis, rows_of(X, targets, weights), alphas), path
 
     @contextmanager
     def _watched(self, solver: Any) -> Iterator[Budget]:
@@ -167,7 +192,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         """Raise if the solver, or what chooses alpha, is unknown or would be ignored."""
         for name in ("fit_intercept", "alpha_per_target", "warm_start"):
             checks.boolean(getattr(self, name), name)
-        choose.check_name(choose.RIDGE, self.solver)
+        choose.check_name((*choose.RIDGE, normal_equations), self.solver)
         self._check_tune()
         if path and self.solver != "auto":
             raise ValueError(
@@ -248,7 +273,9 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
-        targets = np.zeros((checks.number_of(X), self._count_targets(y)))
+        targets: Any = None if isinstance(X, Rows) else np.zeros((checks.number_of(X), self._count_targets(y)))
+        if (spanned := self._in_span(X, targets, None)) is not None:
+            return spanned[0].plan(spanned[1], self._budget())
         problem, alphas, path = self._problem(X, targets, None)
         return self._plan_of(problem, alphas, path, self._budget())
 
@@ -287,8 +314,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
         Hyper-parameters that are not tuned.
     priors : dict, optional
         Distributions with a ``logpdf``, as in scipy.stats, by name.
-    solver : {"auto", "cholesky", "conjugate_gradient"}
-        For a single alpha; a path has decompositions of its own.
+    solver : {"auto", "cholesky", "conjugate_gradient", "normal_equations"}
+        For a single alpha; a path has decompositions of its own. Kernels with a basis, such as `Nystroem`, have normal
+        equations or conjugate gradients in its span.
     tol : float
         Relative residual of the linear system at which a solution counts as found.
     max_iter : int
@@ -321,7 +349,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     loo_residuals_ : array of shape (n, n_targets)
         With a path: y_i less that prediction.
     gcv_ : array of shape (n_alphas, n_targets)
-        With a path: generalised cross-validation.
+        With a path: generalised cross-validation, by which alpha is chosen where leave-one-out takes too long.
 
     Examples
     --------
@@ -337,8 +365,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
 
     @observed
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
-        """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
+        """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows that bring their targets."""
+        if isinstance(X, Rows):
+            self._single_output = check_rows(self, X, y, sample_weight)[0] == 1
+            self._fit(X, None, None)
+            return self
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         y = check_targets(self, X, y)
         self._single_output = y.ndim == 1

@@ -156,4 +156,4 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         classes = 2 if y is None else len(np.unique(y))
         targets = np.arange(checks.number_of(X), dtype=float) % classes
         loss = Logistic() if classes == 2 else Multinomial()
-        return self._plan_of(self._problem(X, targets, loss, SquaredNorm(1.0 / self.C), None))
+        return self._plan_for(X, targets, loss, SquaredNorm(1.0 / self.C))

@@ -8,9 +8,12 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from representer.estimators.base import atomic
-from representer.estimators.inputs import check_inputs, check_weights, to_kernel
+from representer.estimators.in_span import is_approximation
+from representer.estimators.inputs import check_inputs, check_weights, reset_fitted, to_kernel
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
+from representer.estimators.svm_in_span import SvmInSpan
 from representer.kernels import checks
+from representer.losses.pinball import Pinball
 from representer.problems.box import BoxProblem
 
 
@@ -64,7 +67,10 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         n = checks.number_of(X)
         given = check_weights(sample_weight, X)
         weights = np.ones(n) if given is None else given
-        gram, total = self._gram(self._definite_kernel(X, given), X), self.nu * weights.sum()
+        kernel, total = self._definite_kernel(X, given), self.nu * weights.sum()
+        if is_approximation(kernel):
+            return self._fit_in_span(X, kernel, weights, total)
+        gram = self._gram(kernel, X)
         problem = BoxProblem(gram, np.zeros(n), np.zeros(n), weights, totals=np.array([total]))
         result = self._fit_one(problem, filled(weights, total))
         # points on the boundary, as far as the fit knows it, are inliers
@@ -72,6 +78,14 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         intercept = float(result.intercept[0]) + blur
         self.offset_ = -intercept
         return self._keep_one(gram, result.coef, intercept, result)
+
+    def _fit_in_span(self, X: Any, kernel: Any, weights: np.ndarray, total: float) -> Any:
+        """minimise sum_i w_i max(0, r - f(x_i)) - total r + ||f||^2 / 2 over f in the span, and r = -b."""
+        reset_fitted(self, "support_", "support_vectors_")
+        spanned = SvmInSpan(self, kernel, Pinball(1.0 - 1e-12), 1.0, tilt=total)
+        self.intercept_ = spanned.fit(X, [(np.arange(len(weights)), np.zeros(len(weights)))], weights)
+        self.offset_ = -float(self.intercept_[0])
+        return self
 
     def score_samples(self, X: Any) -> np.ndarray:
         """f(x) for each x in X; the lower, the less normal."""

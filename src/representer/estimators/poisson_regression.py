@@ -127,4 +127,4 @@ class KernelPoissonRegression(RegressorMixin, Machine):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
-        return self._plan_of(self._problem(X, np.ones(checks.number_of(X)), Poisson(), SquaredNorm(self.alpha), None))
+        return self._plan_for(X, np.ones(checks.number_of(X)), Poisson(), SquaredNorm(self.alpha))

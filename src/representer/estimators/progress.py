@@ -33,7 +33,7 @@ def observed(fit: Any) -> Any:
 
     @with_callbacks
     @wraps(fit)
-    def fit_with_callbacks(self: Any, X: Any, y: Any, *args: Any, **options: Any) -> Any:
+    def fit_with_callbacks(self: Any, X: Any, y: Any = None, *args: Any, **options: Any) -> Any:
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         fit(self, X, y, *args, **options)

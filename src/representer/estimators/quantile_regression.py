@@ -149,4 +149,4 @@ class KernelQuantileRegression(RegressorMixin, Machine):
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes."""
         loss, regularizer = Pinball(self.quantile), SquaredNorm(self.alpha)
-        return self._plan_of(self._problem(X, np.zeros(checks.number_of(X)), loss, regularizer, None))
+        return self._plan_for(X, np.zeros(checks.number_of(X)), loss, regularizer)

@@ -20,6 +20,7 @@ from representer import _parallel
 from representer.estimators.base import atomic
 from representer.estimators.calibration import Sigmoid, coupled, left_out
 from representer.estimators.criteria import Part, softened
+from representer.estimators.in_span import is_approximation
 from representer.estimators.inputs import (
     check_inputs,
     check_labels,
@@ -30,6 +31,7 @@ from representer.estimators.inputs import (
 )
 from representer.estimators.progress import Progress
 from representer.estimators.support_vectors import QUICK, SupportVectorMachine, in_order, upper_bounds
+from representer.estimators.svm_in_span import classifier_in_span, pairs_of
 from representer.estimators.tunable import Tunable
 from representer.gram.operator import Operator
 from representer.gram.submatrix import ClassPairs
@@ -64,6 +66,11 @@ class PairwiseClassifier(ClassifierMixin):
         given = check_weights(sample_weight, X)
         plain = np.ones(len(codes)) if given is None else given
         weights = self._class_weighted(codes, plain, given)
+        if is_approximation(to_kernel(self.kernel)):
+            reset_fitted(self, "support_", "support_vectors_", "n_support_", "loo_error_")
+            spanned = classifier_in_span(self, self._definite_kernel(X, given))
+            self.intercept_ = spanned.fit(X, pairs_of(codes, len(self.classes_)), weights)
+            return self
         gram, plan = self._planned(X, np.bincount(codes), given)
         plan.require()
         gram = self._chosen(gram, codes, weights)
@@ -93,6 +100,8 @@ class PairwiseClassifier(ClassifierMixin):
         """How `fit` would solve for these inputs, and the memory and time that it takes."""
         n = checks.number_of(X)
         sizes = np.array([n // 2, n - n // 2]) if y is None else np.unique(np.asarray(y), return_counts=True)[1]
+        if is_approximation(to_kernel(self.kernel)):
+            return classifier_in_span(self, self._definite_kernel(X, None)).plan(X, self._budget())
         return self._planned(X, sizes, None)[1]
 
     def _planned(self, X: Any, sizes: np.ndarray, weights: np.ndarray | None) -> tuple[Gram, Plan]:

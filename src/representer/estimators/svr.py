@@ -11,11 +11,14 @@ from sklearn.utils.validation import column_or_1d
 
 from representer.estimators.base import atomic
 from representer.estimators.criteria import Part, softened
+from representer.estimators.in_span import is_approximation, refuse
 from representer.estimators.inputs import check_inputs, check_targets, check_weights, reset_fitted, to_kernel
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled, upper_bounds
+from representer.estimators.svm_in_span import SvmInSpan
 from representer.estimators.tunable import Tunable
 from representer.gram.tiled import Gram
 from representer.kernels import checks
+from representer.kernels.base import Kernel
 from representer.losses.epsilon_insensitive import EpsilonInsensitive
 from representer.problems.box import BoxProblem
 from representer.solvers import smo
@@ -77,12 +80,21 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
         self.threads = threads
         self.verbose = verbose
 
+    C_: float
+
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
-        gram, y, weights = _regression(self, X, y, sample_weight)
         if not isinstance(self.epsilon, Real) or not 0.0 <= float(self.epsilon) < np.inf:
             raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
+        kernel, X, y, weights = _regression(self, X, y, sample_weight)
+        if is_approximation(kernel):
+            reset_fitted(self, "support_", "support_vectors_", "loo_error_")
+            self.C_ = float(checks.positive(self.C, "C"))
+            spanned = SvmInSpan(self, kernel, EpsilonInsensitive(float(self.epsilon)), self.C_)
+            self.intercept_ = spanned.fit(X, [(np.arange(len(y)), y)], weights)
+            return self
+        gram = self._gram(kernel, X)
         gram = self._chosen(gram, y, weights)
         most = upper_bounds(self.C_, weights)
         result = self._fit_one(BoxProblem(gram, y, -most, most, float(self.epsilon)))
@@ -153,7 +165,9 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
-        gram, y, weights = _regression(self, X, y, sample_weight)
+        kernel, X, y, weights = _regression(self, X, y, sample_weight)
+        refuse(kernel, "The dual of NuSVR", "SVR, or an exact kernel")
+        gram = self._gram(kernel, X)
         check_nu(self.nu)
         n, none = len(y), np.zeros(len(y))
         most = upper_bounds(self.C, weights)
@@ -182,10 +196,10 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         return self._values(X)
 
 
-def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Gram, np.ndarray, np.ndarray]:
-    """K, targets and weights of a regression, checked."""
+def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Kernel, Any, np.ndarray, np.ndarray]:
+    """Kernel, inputs, targets and weights of a regression, checked."""
     X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
     y = column_or_1d(check_targets(self, X, y), warn=True)
     given = check_weights(sample_weight, X)
     weights = np.ones(len(y)) if given is None else given
-    return self._gram(self._definite_kernel(X, given), X), y, weights
+    return self._definite_kernel(X, given), X, y, weights

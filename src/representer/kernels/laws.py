@@ -17,7 +17,7 @@ from scipy.stats import qmc
 from representer.kernels import checks
 
 SAMPLINGS = ("orthogonal", "gaussian", "qmc")
-OPEN = 1e-12
+NEAR_THE_END = 1e-12
 """How near numbers in (0, 1) may come to its ends."""
 
 
@@ -31,10 +31,10 @@ class Source:
         """n vectors of d standard normal numbers, and n times so many more numbers in (0, 1)."""
         if self.sampling == "qmc":
             U = qmc.Sobol(d + more, rng=self.rng).random(2 ** int(np.ceil(np.log2(max(n, 1)))))[:n]
-            U = np.clip(self.rng.permutation(U), OPEN, 1.0 - OPEN)  # so that two draws are not in step
+            U = np.clip(self.rng.permutation(U), NEAR_THE_END, 1.0 - NEAR_THE_END)  # so that two draws are not in step
             return ndtri(U[:, :d]), U[:, d:]
         Z = self._orthogonal(n, d) if self.sampling == "orthogonal" else self.rng.normal(size=(n, d))
-        return Z, np.clip(self.rng.random((n, more)), OPEN, 1.0 - OPEN)
+        return Z, np.clip(self.rng.random((n, more)), NEAR_THE_END, 1.0 - NEAR_THE_END)
 
     def _orthogonal(self, n: int, d: int) -> np.ndarray:
         """Blocks of d orthogonal directions, each with the length of a normal vector of its own."""

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from representer.problems.eigen import EigenProblem
+from representer.problems.finite import FiniteRidge
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result, Work, certify
-from representer.solvers import cholesky, conjugate_gradient, davidson, dense_eigen
+from representer.solvers import cholesky, conjugate_gradient, davidson, dense_eigen, finite_cg, normal_equations
 from representer.solvers.band_reduction import BandReduction
 from representer.solvers.eigendecomposition import Decomposition, Path
 
 RIDGE = (cholesky, conjugate_gradient)
+FINITE_RIDGE = (normal_equations, finite_cg)
 EIGEN = (dense_eigen, davidson)
 PATH = (BandReduction, Decomposition)
 
@@ -53,7 +55,22 @@ def ridge(problem: RidgeProblem, budget: Budget, solver: str = "auto") -> tuple[
     conjugate_gradient     otherwise                                   rank x n floats, some dozens of products
     =====================  ==========================================  ==========================================
     """
+    check_name(RIDGE, solver)
     return cheapest(RIDGE, solver, problem, budget)
+
+
+def finite_ridge(problem: FiniteRidge, budget: Budget, solver: str = "auto") -> tuple[ModuleType, Plan]:
+    """The solver of a ridge problem in the span of a basis of m functions, and its plan.
+
+    =====================  ==========================================  ==========================================
+    solver                 when                                        takes
+    =====================  ==========================================  ==========================================
+    normal_equations       m <= 1,500 or so, or several alphas         two passes, n m^2 operations
+    conjugate_gradient     otherwise                                   some 20 passes
+    =====================  ==========================================  ==========================================
+    """
+    check_name(FINITE_RIDGE, solver)
+    return cheapest(FINITE_RIDGE, solver, problem, budget)
 
 
 def solve_ridge(problem: RidgeProblem, budget: Budget, wanted: str = "auto") -> Result:

@@ -1,0 +1,136 @@
+"""Fits in the span of a basis: which kernels have one, rows from anywhere, and functions from coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from representer.estimators.inputs import reset_fitted
+from representer.features.approximation import MEASURED, approximation
+from representer.functions import Function
+from representer.gram.design import Design
+from representer.kernels import checks
+from representer.kernels.base import Kernel
+from representer.kernels.basis import Basis
+from representer.result import Certificate
+from representer.rows.arrays import ArrayRows
+from representer.rows.base import Rows
+
+MANY_ROWS_FROM, ROWS_FOR_EACH = 2000, 4
+"""Rows in all, and for each function of a basis, from which an exact kernel of finite rank is solved in its span."""
+SCALE_ROWS = 40_000
+"""Rows elsewhere from which length scales and landmarks are chosen, unless a kernel says how many."""
+GAP_WORK = 2e10
+"""n m^2 up to which the gap to all functions of the kernel that is approximated is computed."""
+
+
+def is_approximation(kernel: Kernel) -> bool:
+    """Whether a kernel stands for another one."""
+    return kernel.original is not kernel
+
+
+def refuse(kernel: Kernel, what: str, instead: str) -> None:
+    """Raise if a kernel is an approximation, which an estimator cannot use."""
+    if is_approximation(kernel):
+        raise ValueError(f"{what} has no form in the span of a basis, so {kernel!r} is of no use to it; use {instead}.")
+
+
+def may_span(kernel: Kernel, X: Any) -> bool:
+    """Whether a kernel has a basis, before anything is chosen from the data."""
+    return isinstance(X, Rows) or is_approximation(kernel) or kernel.basis(X) is not None
+
+
+def basis_for(kernel: Kernel, X: Any) -> Basis | None:
+    """The basis in which a fit is solved: of an approximation always, of other kernels for many rows."""
+    if isinstance(X, Rows):
+        basis = kernel.basis(X.sample(1, 0)[0])
+        if basis is None:
+            raise TypeError(
+                f"Rows in files, streams or on a cluster are fitted in the span of a basis, and {kernel!r} has none; "
+                "use Nystroem(kernel, n_components), RandomFeatures(kernel, n_components), or arrays."
+            )
+        return basis
+    basis, n = kernel.basis(X), checks.number_of(X)
+    if basis is None or kernel.original is not kernel:
+        return basis
+    return basis if n >= MANY_ROWS_FROM and n >= ROWS_FOR_EACH * basis.size else None
+
+
+def kernel_for_rows(kernel: Kernel, rows: Rows) -> Kernel:
+    """The kernel with all that is chosen from data, from a sample that does not depend on where rows lie."""
+    wanted = getattr(kernel, "sample_rows", lambda n: min(n, SCALE_ROWS))(rows.n_rows)
+    if wanted < rows.n_rows:
+        X, _, w = rows.sample(wanted, getattr(kernel, "random_state", 0))
+    else:
+        blocks = rows.map(lambda X, y, w: (X, w))
+        X = blocks[0][0]
+        for more, _ in blocks[1:]:
+            X = checks.concatenate(X, more)
+        w = None if blocks[0][1] is None else np.concatenate([w for _, w in blocks])
+    return kernel.with_default_scales(X, w)
+
+
+def design_of(basis: Basis, threads: int | None) -> Design:
+    """The matrix of a basis on rows."""
+    return Design(basis, threads)
+
+
+def function_of(basis: Basis, w: np.ndarray, intercept: Any, threads: int | None) -> Function:
+    """f = <w, phi(.)> + b, on representers of the original kernel where there are some."""
+    kernel, X, coef = basis.representers(w)
+    return Function(kernel, X, coef, intercept, threads=threads)
+
+
+def rows_of(X: Any, y: Any = None, weights: Any = None) -> Rows:
+    """Rows in memory, or those that were given."""
+    return X if isinstance(X, Rows) else ArrayRows(X, y, weights)
+
+
+def check_rows(model: Any, rows: Rows, y: Any, sample_weight: Any) -> tuple[int, np.ndarray]:
+    """The number of targets and one target of rows that bring their own; sets n_features_in_ and names of columns."""
+    if y is not None or sample_weight is not None:
+        raise ValueError("Rows bring their own targets and weights; give them as rows(..., target=, weight=).")
+    _, one, _ = rows.sample(1, 0)
+    if one is None:
+        raise ValueError("The rows have no targets; use rows(..., target='name of a column').")
+    reset_fitted(model, "feature_names_in_")
+    model.n_features_in_ = rows.n_columns
+    if rows.names is not None and all(isinstance(name, str) for name in rows.names):
+        model.feature_names_in_ = np.asarray(rows.names, object)
+    return 1 if np.ndim(one) == 1 else np.shape(one)[1], one
+
+
+def with_approximation(certificate: Certificate, kernel: Kernel, rows: Rows, full_gap: float | None) -> Certificate:
+    """The certificate with the error of the approximation beside that of the solver."""
+    if kernel.original is kernel:
+        return certificate
+    measured = approximation(kernel, rows.sample(min(rows.n_rows, MEASURED), 5)[0])
+    assert measured is not None
+    return replace(certificate, approximation=replace(measured, full_gap=full_gap))
+
+
+class Gaps:
+    """sum_i |v_i| sqrt(k(x_i, x_i) - k^(x_i, x_i)) for the slopes v of a fit."""
+
+    def __init__(self, design: Design, kernel: Kernel, w: np.ndarray, intercept: Any, slopes: Any):
+        self.design, self.kernel, self.w, self.intercept, self.slopes = design, kernel, w, intercept, slopes
+
+    def __call__(self, X: Any, y: Any, weights: Any) -> tuple:
+        phi = self.design.features(X).astype(np.float64)
+        left = np.maximum(self.kernel.original.diag(X).astype(np.float64) - np.einsum("ij,ij->i", phi, phi), 0.0)
+        v = self.slopes(np.asarray(y, np.float64).reshape(len(phi), -1), phi @ self.w + self.intercept)
+        v = v if weights is None else np.asarray(weights, np.float64)[:, None] * v
+        return (np.sqrt(left) @ np.abs(v),)
+
+
+def distance_to_all(part: Gaps, rows: Rows, strength: Any) -> float | None:
+    """By how much the dual value with k may be below that with k^: (sum_i |v_i| sqrt(gap_i))^2 / (2 strength).
+
+    Of any function of H, v'Kv <= v'K^v + (sum_i |v_i| sqrt(gap_i))^2. None where it takes too long.
+    """
+    if float(rows.n_rows) * part.design.basis.size**2 > GAP_WORK or part.kernel.original is part.kernel:
+        return None
+    (sums,) = rows.total(part)
+    return float(np.sum(np.atleast_1d(sums) ** 2 / (2.0 * np.asarray(strength))))

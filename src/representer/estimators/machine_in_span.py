@@ -1,0 +1,82 @@
+"""Machines with any convex loss in the span of a basis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from representer import _parallel
+from representer.estimators.in_span import Gaps, design_of, distance_to_all, function_of, with_approximation
+from representer.kernels.base import Kernel
+from representer.kernels.basis import Basis
+from representer.losses.base import Loss
+from representer.problems.finite import FiniteProblem
+from representer.regularizers import Regularizer
+from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.rows.base import Rows
+from representer.solvers import finite_newton
+
+
+class MachineInSpan:
+    """Losses on rows and the squared norm, for a kernel with a basis."""
+
+    def __init__(self, kernel: Kernel, basis: Basis, rows: Rows, loss: Loss, strength: float, **options: Any):
+        self.kernel, self.basis, self.rows = kernel, basis, rows
+        self.threads, outputs = options.pop("threads", None), options.pop("outputs", 1)
+        parts = loss.parts()
+        outputs = 1 if len(parts) > 1 else outputs
+        design = design_of(basis, self.threads)
+        self.problems = [FiniteProblem(design, rows, part, strength, outputs=outputs, **options) for part in parts]
+
+    def plan(self, budget: Budget) -> Plan:
+        """What a fit would take; losses of several outputs follow one by one."""
+        return finite_newton.cost(self.problems[0], budget)
+
+    def solve(self, budget: Budget) -> Result:
+        """Coefficients of phi, intercepts and their certificate, with the error of the approximation."""
+        plan = self.plan(budget)
+        plan.require()
+        with _parallel.blas_threads_for(self.basis.size):
+            found = [finite_newton.solve(problem, budget, plan.reason) for problem in self.problems]
+        w = np.concatenate([result.coef for result in found], axis=1)
+        b = np.concatenate([result.intercept for result in found])
+        parts = [result.certificate for result in found]
+        first = parts[0]
+        work = Work(
+            first.solver,
+            first.reason,
+            sum(part.iterations for part in parts),
+            max(part.bytes for part in parts),
+            sum(part.seconds for part in parts),
+            first.precision,
+            sum(part.passes for part in parts),
+        )
+        certificate = certificate_of(parts, work, budget.tol, sum(part.kernel_evaluations for part in parts))
+        certificate = with_approximation(certificate, self.kernel, self.rows, self._full_gap(w, b, certificate.gap))
+        return Result(w, b, certificate, strength=self.problems[0].strength, n_iter=work.iterations)
+
+    def _full_gap(self, w: np.ndarray, b: np.ndarray, gap: float | None) -> float | None:
+        if gap is None or len(self.problems) > 1:
+            return None
+        design = design_of(self.basis.astype(np.float64), self.threads)
+        part = Gaps(design, self.kernel, w, b, self.problems[0].loss.gradient)
+        further = distance_to_all(part, self.rows, self.problems[0].strength)
+        return None if further is None else gap + further
+
+    def function(self, result: Result) -> Any:
+        """The fitted f + b."""
+        single = result.coef.shape[1] == 1
+        w, b = (result.coef[:, 0], result.intercept[0]) if single else (result.coef, result.intercept)
+        return function_of(self.basis, w, b, self.threads)
+
+
+def fixed_strength(regularizer: Regularizer) -> float:
+    """The strength of the squared norm; raise for other regularisers."""
+    strength = regularizer.fixed_strength
+    if strength is None:
+        raise ValueError(
+            f"{regularizer!r} is not the squared norm, which alone has a solver in the span of a basis; use "
+            "SquaredNorm(strength), or an exact kernel."
+        )
+    return strength

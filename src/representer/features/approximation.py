@@ -1,0 +1,55 @@
+"""How far an approximation k^ is from its kernel k, measured on a sample of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from representer.gram.tiled import Gram
+from representer.kernels import checks
+from representer.kernels.base import Kernel
+
+MEASURED = 256
+"""Rows on which k^ is compared with k."""
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """k - k^ on sampled rows: an error of its own, beside that of a solver, which the tolerance does not bound."""
+
+    mean: float
+    """Mean of k(x, x) - k^(x, x) over the mean of k(x, x): the part of the trace that a span leaves out.
+
+    Zero for waves, whose k^(x, x) is k(x, x).
+    """
+    standard_error: float
+    """Of that mean, as an estimate for all rows."""
+    pairs: float
+    """|K - K^| / |K| (Frobenius) on the sample, off the diagonal as well."""
+    rows: int
+    """In the sample."""
+    full_gap: float | None = None
+    """At most so far is the objective above the least one of all functions of k; None where it was not computed."""
+
+    def __str__(self) -> str:
+        full = "" if self.full_gap is None else f", within {self.full_gap:.3g} of the least objective with k"
+        return (
+            f"k - k^ is {self.mean:.2g} +- {self.standard_error:.1g} of k(x, x), {self.pairs:.2g} of K on "
+            f"{self.rows} rows{full}"
+        )
+
+
+def approximation(kernel: Kernel, X: Any) -> Approximation | None:
+    """The error of a kernel on a sample of rows; None where it approximates none."""
+    original = kernel.original
+    if original is kernel:
+        return None
+    K, other = (Gram(k, X).astype(np.float64).dense().astype(np.float64) for k in (original, kernel))
+    size = max(float(K.diagonal().mean()), float(np.finfo(np.float64).tiny))
+    gaps = (K.diagonal() - other.diagonal()) / size
+    n = checks.number_of(X)
+    error = float(gaps.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+    pairs = float(np.linalg.norm(K - other) / max(float(np.linalg.norm(K)), float(np.finfo(np.float64).tiny)))
+    return Approximation(float(gaps.mean()), error, pairs, n)

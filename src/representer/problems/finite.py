@@ -1,0 +1,320 @@
+"""Problems in the span of a basis: f = <w, phi(.)>, known by sums over rows alone.
+
+Rows may lie anywhere. What a problem needs of them are parts, pure functions of a block (X, y, weights), which
+``rows.total`` adds up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from representer.gram.design import Design
+from representer.losses.base import Loss
+from representer.problems.judgement import ROUNDINGS, Judgement
+from representer.rows.base import Rows
+
+UNBALANCED = 1e-2
+"""Share of sum_i w_i |v_i| up to which sum_i w_i v_i counts as nearly zero, and the dual point is corrected for it."""
+
+
+def columns_of(y: Any) -> np.ndarray:
+    """Targets as float64 columns."""
+    y = np.asarray(y, np.float64)
+    return y.reshape(len(y), -1)
+
+
+def weights_of(w: Any, n: int) -> np.ndarray:
+    """Weights in float64, ones where there are none."""
+    return np.ones(n) if w is None else np.asarray(w, np.float64)
+
+
+# ---- parts: what a block of rows adds ----
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums of psi psi', psi y' and psi, weights, y, y^2, and the number of rows with a weight; y less a shift."""
+
+    design: Design
+    shift: np.ndarray
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        Y = columns_of(y) - self.shift
+        weights = weights_of(w, len(Y))
+        sides = np.column_stack([weights[:, None] * Y, weights])
+        sums = self.design.transposed(X, sides)
+        return (
+            self.design.second_moments(X, None if w is None else weights),
+            sums[:, :-1],
+            sums[:, -1],
+            weights.sum(),
+            weights @ Y,
+            weights @ Y**2,
+            np.count_nonzero(weights),
+        )
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """With r = y - f - b: sums of w psi r', w r and w r^2."""
+
+    design: Design
+    coef: np.ndarray
+    intercept: np.ndarray
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        Y = columns_of(y) - self.intercept
+        weights = weights_of(w, len(Y))[:, None]
+
+        def slopes(rows: slice, F: np.ndarray) -> tuple:
+            R = Y[rows] - F
+            return weights[rows] * R, (weights[rows] * R).sum(axis=0), (weights[rows] * R * R).sum(axis=0)
+
+        return self.design.backwards(X, self.coef, slopes)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """sum_i w_i psi(x_i) <u, phi(x_i)> and sum_i w_i <u, phi(x_i)>: a product with the matrix of second moments."""
+
+    design: Design
+    coef: np.ndarray
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        def slopes(rows: slice, F: np.ndarray) -> tuple:
+            F = F if w is None else np.asarray(w, np.float64)[rows, None] * F
+            return F, F.sum(axis=0)
+
+        return self.design.backwards(X, self.coef, slopes)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """At f + b: sums of w psi l' and w l', of w l and, if wanted, of w l'' (psi, 1) (psi, 1)'."""
+
+    design: Design
+    loss: Loss
+    coef: np.ndarray
+    intercept: np.ndarray
+    curvature: bool = False
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        Y = np.asarray(y, np.float64).reshape(-1, 1)
+        weights = weights_of(w, len(Y))[:, None]
+        bends = np.empty(len(Y)) if self.curvature else np.empty(0)
+
+        def slopes(rows: slice, F: np.ndarray) -> tuple:
+            F = F + self.intercept
+            v = weights[rows] * self.loss.gradient(Y[rows], F)
+            if self.curvature:
+                bends[rows] = (weights[rows] * self.loss.curvature(Y[rows], F))[:, 0]
+            return v, v.sum(axis=0), (weights[rows] * self.loss.value(Y[rows], F)).sum()
+
+        found = self.design.backwards(X, self.coef, slopes)
+        if not self.curvature:
+            return found
+        near = np.flatnonzero(bends > 0.0)  # rows on flat or straight pieces of a loss add nothing
+        some, d = (X, bends) if len(near) > 0.9 * len(bends) else (rows_at(X, near), bends[near])
+        if not len(d):
+            return (*found, np.zeros((self.design.size,) * 2), np.zeros(self.design.size), 0.0)
+        return (*found, self.design.second_moments(some, d), self.design.transposed(some, d), d.sum())
+
+
+@dataclass(frozen=True)
+class Bends:
+    """sum_i w_i psi(x_i) (l''_i (<u, phi(x_i)> + a))': a product with the Hessian of several outputs."""
+
+    design: Design
+    loss: Loss
+    coef: np.ndarray
+    intercept: np.ndarray
+    direction: np.ndarray
+    by: np.ndarray
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        Y, t = np.asarray(y, np.float64).reshape(-1, 1), len(self.intercept)
+        weights = weights_of(w, len(Y))[:, None]
+        both = np.column_stack([self.coef, self.direction])
+
+        def slopes(rows: slice, F: np.ndarray) -> tuple:
+            H = self.loss.curvature(Y[rows], F[:, :t] + self.intercept)
+            d = F[:, t:] + self.by
+            v = weights[rows] * (np.einsum("ijk,ik->ij", H, d) if H.ndim == 3 else H * d)
+            return v, v.sum(axis=0)
+
+        return self.design.backwards(X, both, slopes)
+
+
+@dataclass(frozen=True)
+class Line:
+    """sum_i w_i l(y_i, f_i + b + step (df_i + db)) for some steps."""
+
+    design: Design
+    loss: Loss
+    coef: np.ndarray
+    intercept: np.ndarray
+    direction: np.ndarray
+    by: np.ndarray
+    steps: np.ndarray
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        Y, t = np.asarray(y, np.float64).reshape(-1, 1), len(self.intercept)
+        weights = weights_of(w, len(Y))[:, None]
+        F = self.design.values(X, np.column_stack([self.coef, self.direction]))
+        at, along = F[:, :t] + self.intercept, F[:, t:] + self.by
+        return (np.array([(weights * self.loss.value(Y, at + s * along)).sum() for s in self.steps]),)
+
+
+@dataclass(frozen=True)
+class Duals:
+    """At f + b, for slopes v of a loss from below: sums of w psi v and w v, of positive and negative v apart.
+
+    Then sums of w l*(v) and w l*(0) of either sign, of w l(f + b), and of w (f + b)^2. Of losses without a conjugate
+    l*(v) = v F - l(F), where v are their own slopes, and l*(0) is not known.
+    """
+
+    design: Design
+    loss: Loss
+    below: Loss
+    coef: np.ndarray
+    intercept: np.ndarray
+    lower: float = 0.0
+    """By how much f is lowered where slopes are taken, so that more of them are negative."""
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        Y = np.asarray(y, np.float64).reshape(-1, 1)
+        weights, complete, loss = weights_of(w, len(Y))[:, None], self.loss.complete, self.loss
+
+        def slopes(rows: slice, F: np.ndarray) -> tuple:
+            here, F, W = Y[rows], F + self.intercept, weights[rows]
+            v = self.below.gradient(here, F - self.lower)
+            v = loss.project(here, v) if complete else v
+            values = loss.value(here, F)
+            conjugates = loss.conjugate(here, v) if complete else (v * F).sum(axis=1, keepdims=True) - values
+            sides = np.column_stack([np.maximum(v, 0.0), np.minimum(v, 0.0)]) * W
+            up = (v[:, :1] > 0.0) * W
+            sums = [(part * c).sum() for c in (conjugates, self._at_zero(here, v)) for part in (up, W - up)]
+            return sides, sides.sum(axis=0), np.array(sums), (W * values).sum(), (W * F * F).sum()
+
+        return self.design.backwards(X, self.coef, slopes)
+
+    def _at_zero(self, y: np.ndarray, v: np.ndarray) -> Any:
+        return self.loss.conjugate(y, np.zeros_like(v)) if self.loss.complete and v.shape[1] == 1 else np.zeros((1, 1))
+
+
+def rows_at(X: Any, index: np.ndarray) -> Any:
+    """Some rows of a block of any type."""
+    if hasattr(X, "iloc"):
+        return X.iloc[index]
+    return X[index] if hasattr(X, "shape") else [X[i] for i in index]
+
+
+# ---- problems ----
+
+
+@dataclass(frozen=True)
+class FiniteRidge:
+    """minimise over f in the span and b:  sum_i w_i |y_i - f(x_i) - b|^2 + sum_t alpha_t ||f_t||^2, over targets t."""
+
+    design: Design
+    rows: Rows
+    alpha: np.ndarray
+    intercept: bool = False
+
+    @property
+    def n(self) -> int:
+        return self.rows.n_rows
+
+    @property
+    def size(self) -> int:
+        return self.design.basis.size
+
+    def judge(self, w: np.ndarray, intercept: np.ndarray, known: tuple) -> Judgement:
+        """Relative length of the gradient, and ||f - f*|| <= |gradient| / alpha, from sums in float64.
+
+        ``known`` are the gradient, with the best intercept, sum_i w_i r_i^2 and what lengths are relative to.
+        """
+        g, squares, size = known
+        lengths, alpha = np.linalg.norm(g, axis=0), self.alpha
+        bound = np.divide(lengths, alpha, out=np.full_like(lengths, np.inf), where=alpha > 0)
+        primal = float(np.sum(squares + alpha * np.sum(w * w, axis=0)))
+        gap = float(np.sum(np.minimum(lengths * bound, np.inf)))
+        residuals = np.divide(lengths, size, out=lengths.copy(), where=size > 0)
+        return Judgement(residuals, "relative residual", bound, primal, primal - gap if gap < np.inf else None)
+
+
+@dataclass(frozen=True)
+class FiniteProblem:
+    """minimise over f in the span and b:  sum_i w_i l(y_i, f(x_i) + b) + tilt b + (strength / 2) ||f||^2.
+
+    Its dual is to maximise D(v) = -sum_i w_i l*(y_i, v_i) - |sum_i w_i v_i phi(x_i)|^2 / (2 strength), with a free
+    intercept under sum_i w_i v_i + tilt = 0.
+    """
+
+    design: Design
+    rows: Rows
+    loss: Loss
+    strength: float
+    intercept: bool = True
+    outputs: int = 1
+    tilt: float = 0.0
+
+    @property
+    def n(self) -> int:
+        return self.rows.n_rows
+
+    @property
+    def size(self) -> int:
+        return self.design.basis.size
+
+    def with_loss(self, loss: Loss) -> FiniteProblem:
+        """The same rows with another loss."""
+        return replace(self, loss=loss)
+
+    def judge(self, w: np.ndarray, intercept: np.ndarray, below: Loss | None = None) -> Judgement:
+        """The duality gap relative to the objective, from one pass with values in float64.
+
+        The dual point are slopes of the loss, or of a smooth one below it, at the values of f. A sum of slopes that is
+        not quite zero widens the gap, by the size of the values of f for each unit.
+        """
+        design = replace(self.design, basis=self.design.basis.astype(np.float64))
+        part = Duals(design, self.loss, self.loss if below is None else below, w, intercept)
+        sums, sides, conjugates, losses, squares = self.rows.total(part)
+        for doubling in range(8 if self.tilt else 0):  # slopes are shrunk to their sum, so it has to be large enough
+            if float(np.sum(sides)) + self.tilt <= 0.0:
+                break
+            lower = 2.0**doubling * 1e-4 * float(np.sqrt(squares / self.n))
+            sums, sides, conjugates, losses, squares = self.rows.total(replace(part, lower=lower))
+        norm, t = float(np.vdot(w, w)), self.outputs
+        primal = float(losses) + self.tilt * float(intercept.sum()) + 0.5 * self.strength * norm
+        dual = self._dual(design.from_sums(sums), sides.reshape(2, t), conjugates, float(squares))
+        rounding = ROUNDINGS * np.sqrt(self.n) * (abs(float(losses)) + float(np.abs(conjugates[:2]).sum()))
+        gap = max(primal - dual, 0.0) + rounding
+        scale = max(abs(float(losses)) + 0.5 * self.strength * norm, float(np.finfo(np.float64).tiny))
+        bound = np.array([np.sqrt(2.0 * gap / self.strength)])
+        return Judgement(np.array([gap / scale]), "relative gap", bound, primal, primal - gap)
+
+    def _dual(self, u: np.ndarray, sides: np.ndarray, conjugates: np.ndarray, squares: float) -> float:
+        """A lower bound of D at a feasible point, from sums over positive and over negative slopes.
+
+        With an intercept slopes of the sign that prevails are shrunk by the same share, which stays in the domain as
+        that holds 0; l* is convex, so that it is at most the same mixture of l*(v) and l*(0). Where that is not known,
+        or there are several outputs, a unit of the sum costs four times the typical size of f + b.
+        """
+        t, totals = self.outputs, sides.sum(axis=0) + self.tilt
+        up, down = u[:, :t], u[:, t:]
+        lost, shares = 0.0, np.ones(2)
+        if self.intercept and np.any(totals != 0.0):
+            larger = int(abs(sides[1, 0]) > sides[0, 0])
+            if t == 1 and self.loss.complete and (larger == 0 or totals[0] < 0.0):
+                shares[larger] = 1.0 - abs(totals[0]) / max(abs(sides[larger, 0]), np.finfo(np.float64).tiny)
+            elif self.tilt or np.abs(totals).max() > UNBALANCED * np.abs(sides).sum():
+                return -np.inf
+            else:
+                lost = 4.0 * float(np.sqrt(squares / self.n)) * float(np.abs(totals).sum())
+        mixed = shares @ conjugates[:2] + (1.0 - shares) @ conjugates[2:]
+        v = shares[0] * up + shares[1] * down
+        return -float(mixed) - lost - float(np.vdot(v, v)) / (2.0 * self.strength)

@@ -1,0 +1,292 @@
+"""Any convex loss in the span of a basis, by Newton's method on sums over rows.
+
+A step takes one pass: values, slopes and curvatures of the losses, and the sum of w l'' phi phi' of rows that have a
+curvature. Losses with kinks are approached from below by smooth ones, ever closer, until the duality gap is small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from representer.gram.design import Design
+from representer.losses.base import Loss
+from representer.losses.smoothed import Smoothed
+from representer.problems.finite import Bends, FiniteProblem, Line, Slopes, columns_of, weights_of
+from representer.problems.judgement import Judgement
+from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.rows.arrays import ArrayRows
+from representer.solvers.finite_passes import PAIR_SECONDS, bytes_of_blocks
+from representer.solvers.memory import working_memory
+from representer.solvers.normal_equations import FLOPS, SMALL_WORK
+
+SMOOTH_STEPS, KINK_STEPS = 8, 40
+"""Newton steps that a smooth loss, and one with kinks, typically takes."""
+ROWS_TO_START = 20
+"""Rows for each function of the basis on which the first steps are taken."""
+FIRST_SMOOTHING, CLOSER = 0.3, 0.3
+"""The width over which kinks are smoothed first, in units of targets, and the factor by which it is lowered."""
+LOOSE = 1.0
+"""Of the gap that smoothing is expected to leave: how well a smooth loss is solved on the way."""
+SHARE = 0.3
+"""Of the tolerance: the gap to the dual point of the slopes at which steps end."""
+SHORTER = np.append(np.linspace(1.0, 0.1, 10), 0.5 ** np.arange(4, 16))
+"""Steps of a line search, all in one pass."""
+LONGEST_PRODUCTS, ENOUGH = 60, 1e-6
+"""Products with a Hessian of several outputs in one Newton step, and the part of a gradient that they may leave."""
+
+name = "newton"
+iterations = "Newton steps"
+way_out = "use fewer components, or a larger memory="
+
+
+def cost(problem: FiniteProblem, budget: Budget) -> Plan:
+    """A pass of n m values and, for one output, n m^2 operations for each step."""
+    n, m, t = problem.n, problem.size, problem.outputs
+    steps = SMOOTH_STEPS if problem.loss.smooth else KINK_STEPS
+    share = 1.0 if problem.loss.smooth else 0.1  # of rows that are near a kink
+    work = float(n) * m * m * share / FLOPS * (1 if n * m * m > SMALL_WORK else 4)
+    passes = steps + 2 if t == 1 else steps * 12
+    seconds = passes * n * m * PAIR_SECONDS + (steps * work if t == 1 else 0.0) + steps * t * m**3 / 1e11
+    bytes_ = 8 * (4 + t) * m * m + 8 * 4096 * m + bytes_of_blocks(problem, budget)
+    why = "the loss is smooth" if problem.loss.smooth else "the loss has kinks, which are smoothed ever less"
+    plan = Plan(name, why, int(bytes_), passes * n * m, seconds, passes=passes)
+    if not problem.loss.convex or not problem.loss.complete:
+        refusal = (
+            f"{problem.loss!r} is not convex or has no curvature, so that it has no solver in the span of a basis; "
+            "use an exact kernel, or another loss."
+        )
+        return replace(plan, seconds=np.inf, refusal=refusal, error=TypeError)
+    return plan.within(working_memory(2 * budget.memory), way_out)
+
+
+@dataclass(frozen=True)
+class State:
+    """Coefficients of phi, intercepts, and what was done to find them."""
+
+    w: np.ndarray
+    b: np.ndarray
+    steps: int = 0
+    passes: int = 0
+
+    def plus(self, dw: np.ndarray, db: np.ndarray, passes: int = 0, steps: int = 0) -> State:
+        """A step further."""
+        return State(self.w + dw, self.b + db, self.steps + steps, self.passes + passes)
+
+
+def solve(problem: FiniteProblem, budget: Budget, reason: str, start: State | None = None) -> Result:
+    """Minimise, from a start or from the solution for a sample of rows."""
+    begin = perf_counter()
+    scale = _scale(problem)
+    # with a tilt all rows begin in the bent part of the first smooth loss, where an intercept knows which way to go
+    first = np.full(problem.outputs, -0.5 * FIRST_SMOOTHING * scale if problem.tilt else 0.0)
+    state = start or State(np.zeros((problem.design.basis.rank, problem.outputs)), first)
+    small = float(problem.n) * problem.size**2 <= SMALL_WORK
+    basis = problem.design.basis
+    design = replace(problem.design, basis=basis.astype(np.float64 if small else np.float32), orthonormal=small)
+    fast = replace(problem, design=design)
+    if start is None and problem.n > 2 * ROWS_TO_START * problem.size:
+        state = replace(_on_sample(fast, scale, state, budget), steps=0, passes=0)
+    state, judgement = _closer(fast, state, scale, budget)
+    if judgement.residuals[0] > budget.tol and design.basis.dtype == np.float32 and state.steps < budget.max_iter:
+        exact = replace(fast, design=replace(design, basis=basis.astype(np.float64)))
+        state, judgement = _closer(exact, state, scale, budget)
+    single = design.basis.dtype == np.float32
+    work = Work(
+        "Newton's method in the span",
+        reason,
+        max(state.steps, 1),
+        cost(problem, budget).bytes,
+        perf_counter() - begin,
+        "float32 products in float64 sums, float64 gap" if single else "float64",
+        state.passes,
+    )
+    evaluations = state.passes * problem.n * problem.size
+    return Result(state.w, state.b, certificate_of([judgement], work, budget.tol, evaluations))
+
+
+def _scale(problem: FiniteProblem) -> float:
+    """The size of values of f over which kinks are smoothed first: that of the targets."""
+    _, y, _ = problem.rows.sample(min(problem.n, 1024), 0)
+    return float(np.std(columns_of(y))) or max(1.0, problem.tilt)
+
+
+def _on_sample(problem: FiniteProblem, scale: float, state: State, budget: Budget) -> State:
+    """The solution for some rows, with weights that stand for all."""
+    k = ROWS_TO_START * problem.size
+    X, y, w = problem.rows.sample(k, 2)
+    weights = weights_of(w, k) * (problem.n / k)
+    if not weights.any():
+        return state
+    some = replace(problem, rows=ArrayRows(X, y, weights))
+    loose = replace(budget, tol=max(1e-3, budget.tol), progress=None)
+    return _closer(some, state, scale, loose, judged=False)[0]
+
+
+def _closer(
+    problem: FiniteProblem, state: State, scale: float, budget: Budget, judged: bool = True
+) -> tuple[State, Judgement]:
+    """Newton steps, for a loss with kinks with ever less smoothing until the gap is within the tolerance."""
+    mu, best, nothing = FIRST_SMOOTHING * scale, None, Judgement(np.array([np.inf]), "relative gap")
+    gap = 0.1  # of the last smoothing, which need not be solved better than it is true
+    least = max(1e-12, 1e-3 * budget.tol) * scale
+    while True:
+        loss: Loss = problem.loss if problem.loss.smooth else Smoothed(problem.loss, mu)
+        enough = budget if problem.loss.smooth else replace(budget, tol=max(budget.tol, LOOSE * gap))
+        state = _newton(problem.with_loss(loss), state, enough)
+        if judged:
+            judgement = problem.judge(state.w, state.b, loss)
+            gap = min(gap, float(judgement.residuals[0]))
+            state = replace(state, passes=state.passes + 1)
+            if best is None or judgement.residuals[0] < best[1].residuals[0]:
+                best = state, judgement
+            if judgement.residuals[0] <= budget.tol:
+                break
+        if problem.loss.smooth or mu <= (least if judged else 0.01 * scale) or state.steps >= budget.max_iter:
+            break
+        mu, gap = CLOSER * mu, CLOSER * gap
+    if best is None:
+        return state, nothing
+    return replace(best[0], steps=state.steps, passes=state.passes), best[1]
+
+
+def _newton(problem: FiniteProblem, state: State, budget: Budget) -> State:
+    """Newton steps until the gap to the dual point of the slopes is a share of the tolerance."""
+    strength, last, smooth = problem.strength, None, not isinstance(problem.loss, Smoothed)
+    while True:
+        sums = _at(problem, state)
+        state, value = replace(state, passes=state.passes + 1), sums.value
+        if last is not None and value > last[1] + 1e-4 * last[2] + 1e-13 * abs(value):  # the full step went too far
+            before, dw, db = last[0], last[3], last[4]
+            shorter = _shorter(problem, before, dw, db)
+            if shorter is None:
+                return replace(before, steps=state.steps, passes=state.passes + 1)
+            state = replace(before.plus(shorter * dw, shorter * db), steps=state.steps, passes=state.passes + 1)
+            last = None
+            continue
+        dw, db, products = sums.step(problem, state)
+        state = replace(state, passes=state.passes + products)
+        promised = float(np.vdot(sums.g, dw) + np.vdot(sums.g_b, db))
+        scale = abs(sums.losses) + 0.5 * strength * float(np.vdot(state.w, state.w))
+        gap = float(np.vdot(sums.g, sums.g)) / (2.0 * strength)  # between the smooth loss and its dual point
+        done = max(gap, -promised) <= SHARE * budget.tol * max(scale, float(np.finfo(np.float64).tiny))
+        if done or state.steps >= budget.max_iter or not np.isfinite(promised) or promised >= 0.0:
+            return state.plus(dw, db, steps=1) if smooth and done and promised < 0.0 else state
+        if smooth:  # the full step is nearly always best
+            last = state, value, promised, dw, db
+            state = state.plus(dw, db, steps=1)
+        else:
+            step = _shorter(problem, state, dw, db)
+            if step is None:
+                return replace(state, passes=state.passes + 1)
+            state = state.plus(step * dw, step * db, passes=1, steps=1)
+        if budget.progress is not None and budget.progress("Newton steps", -promised / max(scale, 1e-300)):
+            return state
+
+
+def _shorter(problem: FiniteProblem, state: State, dw: np.ndarray, db: np.ndarray) -> float | None:
+    """The best of some shorter steps; None where none goes down."""
+    steps = np.append(0.0, SHORTER)
+    (values,) = problem.rows.total(Line(problem.design, problem.loss, state.w, state.b, dw, db, steps))
+    w = state.w
+    norms = [0.5 * problem.strength * float(np.vdot(w + s * dw, w + s * dw)) for s in steps]
+    totals = values + norms + problem.tilt * (float(state.b.sum()) + steps * float(db.sum()))
+    best = int(np.argmin(totals))
+    return float(steps[best]) if best else None
+
+
+@dataclass(frozen=True)
+class At:
+    """Value, gradient and, for one output, Hessian at a state."""
+
+    value: float
+    losses: float
+    g: np.ndarray
+    g_b: np.ndarray
+    hessian: tuple | None
+
+    def step(self, problem: FiniteProblem, state: State) -> tuple[np.ndarray, np.ndarray, int]:
+        """The Newton step and the passes that it took."""
+        if self.hessian is None:
+            return _by_products(problem, state, self)
+        H, h, total = self.hessian
+        r = len(H)
+        H.ravel()[:: r + 1] += problem.strength
+        factor = cho_factor(H, overwrite_a=True, check_finite=False)
+        if not problem.intercept or total <= 0.0:
+            return -cho_solve(factor, self.g, check_finite=False), np.zeros(1), 0
+        Z = cho_solve(factor, np.column_stack([self.g[:, 0], h]), check_finite=False)
+        rest = max(total - float(h @ Z[:, 1]), 1e-12 * total)  # of the curvature along the intercept
+        db = -(float(self.g_b[0]) - float(h @ Z[:, 0])) / rest
+        return -(Z[:, :1] + db * Z[:, 1:]), np.array([db]), 0
+
+
+def _at(problem: FiniteProblem, state: State) -> At:
+    """One pass."""
+    design, one = problem.design, problem.outputs == 1
+    sums, total, losses, *bends = problem.rows.total(Slopes(design, problem.loss, state.w, state.b, one))
+    g = design.from_sums(sums) + problem.strength * state.w
+    g_b = np.atleast_1d(total) + problem.tilt if problem.intercept else np.zeros(problem.outputs)
+    value = float(losses) + problem.tilt * float(state.b.sum())
+    value += 0.5 * problem.strength * float(np.vdot(state.w, state.w))
+    hessian = None
+    if one:
+        H, h, total = bends
+        hessian = design.from_moments(H), design.from_sums(h), float(total)
+    return At(value, float(losses), g, g_b, hessian)
+
+
+def _by_products(problem: FiniteProblem, state: State, at: At) -> tuple[np.ndarray, np.ndarray, int]:
+    """The Newton step of several outputs by conjugate gradients, preconditioned by curvatures of sampled rows."""
+    factors, t = _blocks(problem, state), problem.outputs
+    r = len(at.g)
+
+    def precondition(x: np.ndarray) -> np.ndarray:
+        parts = [cho_solve(factors[j], x[:, j], check_finite=False) for j in range(t)]
+        return np.stack(parts, axis=1)
+
+    def product(p: np.ndarray) -> np.ndarray:
+        design: Design = problem.design
+        part = Bends(design, problem.loss, state.w, state.b, p[:r], p[r])
+        sums, total = problem.rows.total(part)
+        on_b = np.atleast_1d(total) if problem.intercept else np.zeros(t)
+        return np.vstack([design.from_sums(sums) + problem.strength * p[:r], on_b])
+
+    g = np.vstack([at.g, at.g_b])
+    x, rest, z = np.zeros_like(g), -g, precondition(-g)
+    p, rho = z, float(np.vdot(rest, z))
+    start, taken = rho, 0
+    while taken < LONGEST_PRODUCTS and rho > ENOUGH * start > 0.0:
+        q = product(p)
+        taken += 1
+        curved = float(np.vdot(p, q))
+        if curved <= 0.0:
+            break
+        x, rest = x + rho / curved * p, rest - rho / curved * q
+        z = precondition(rest)
+        new = float(np.vdot(rest, z))
+        p, rho = z + new / rho * p, new
+    return x[:r], x[r], taken
+
+
+def _blocks(problem: FiniteProblem, state: State) -> list:
+    """Factors of the Hessian of each output by itself, with its intercept, on sampled rows."""
+    n, design = problem.n, problem.design
+    X, y, w = problem.rows.sample(min(n, 4 * problem.size), 3)
+    Y = columns_of(y)
+    weights = weights_of(w, len(Y)) * (n / len(Y))
+    H = problem.loss.curvature(Y, design.values(X, state.w) + state.b)
+    factors = []
+    for j in range(problem.outputs):
+        d = weights * np.maximum(H[:, j, j] if H.ndim == 3 else H[:, j], 0.0)
+        A = np.zeros((design.basis.rank + 1,) * 2)
+        A[:-1, :-1] = design.from_moments(design.second_moments(X, d))
+        if problem.intercept:
+            A[-1, :-1] = A[:-1, -1] = design.from_sums(design.transposed(X, d))
+        A[-1, -1] = d.sum() if problem.intercept else 1.0
+        A.ravel()[:: len(A) + 1] += problem.strength * np.append(np.ones(len(A) - 1), 1e-8)
+        factors.append(cho_factor(A, check_finite=False))
+    return factors

@@ -1,0 +1,235 @@
+"""Ridge in the span of a basis from one pass: S = sum_i w_i phi_i phi_i', for all alphas at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from representer.gram.design import SLAB_ROWS, Design
+from representer.problems.finite import FiniteRidge, Moments, Residuals, columns_of, weights_of
+from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.solvers.finite_passes import PAIR_SECONDS, bytes_of_blocks
+from representer.solvers.memory import working_memory
+
+SMALL_WORK = 2e10
+"""n m^2 up to which rows are made orthonormal in float64: the digits of an exact fit, in less than a second."""
+FLOPS = 1.2e11
+"""Of float32 products of columns a second, on two cores."""
+REFINEMENTS = 3
+"""Passes with float64 residuals after the first, before sums are taken in float64."""
+LEAVE_OUT_WORK, LEAVE_OUT_ENTRIES = 1e11, 2e7
+"""n m^2, and rows times alphas, up to which leave-one-out predictions are made; beyond, alpha is chosen by GCV."""
+
+name = "normal_equations"
+way_out = "use fewer components, or a larger memory="
+
+
+def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None) -> Plan:
+    """Two passes, n m^2 operations, and some matrices of m x m doubles."""
+    n, m = problem.n, problem.size
+    work = float(n) * m * m
+    seconds = work / FLOPS * (1 if work > SMALL_WORK else 4) + 2.0 * n * m * PAIR_SECONDS + 5e-10 * m**3
+    extra = leaves_out(problem, alphas)
+    seconds += extra * 2.0 * work / FLOPS
+    many = alphas is not None and len(alphas) > 1
+    why = "alpha is chosen from several" if many else "all sums are taken in one pass"
+    bytes_ = 8 * 6 * m * m + 8 * min(n, SLAB_ROWS) * m + bytes_of_blocks(problem, budget)
+    plan = Plan(name, why, int(bytes_), int((2 + extra) * n * m), seconds, passes=2 + extra)
+    return plan.within(working_memory(2 * budget.memory), way_out)
+
+
+def leaves_out(problem: FiniteRidge, alphas: np.ndarray | None) -> bool:
+    """Whether a path has leave-one-out predictions, or generalised cross-validation alone."""
+    n, work = problem.n, float(problem.n) * problem.size**2
+    return alphas is not None and len(alphas) > 1 and work <= LEAVE_OUT_WORK and n * alphas.size <= LEAVE_OUT_ENTRIES
+
+
+@dataclass(frozen=True)
+class Sums:
+    """sum_i w_i phi_i phi_i', w_i phi_i y_i', w_i phi_i, w_i, w_i y_i, w_i y_i^2, and the number of rows that count."""
+
+    S: np.ndarray
+    C: np.ndarray
+    s: np.ndarray
+    weight: float
+    y: np.ndarray
+    yy: np.ndarray
+    n: int
+    shift: np.ndarray
+    intercept: bool
+
+    @classmethod
+    def of(cls, problem: FiniteRidge, design: Design) -> Sums:
+        """By one pass over the rows."""
+        shift = np.zeros(len(problem.alpha))
+        if problem.intercept:  # any number near the mean keeps the digits of squares
+            _, y, w = problem.rows.sample(min(problem.n, 1024), 0)
+            w = weights_of(w, len(y))
+            shift = np.average(columns_of(y), axis=0, weights=w) if w.sum() > 0 else shift
+        G, C, s, weight, y, yy, n = problem.rows.total(Moments(design, shift))
+        S = design.from_moments(G)
+        sums = design.from_sums(C), design.from_sums(s), float(weight), y, yy, int(n), shift
+        return cls((S + S.T) / 2.0, *sums, problem.intercept)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Of the features where there is an intercept; else 0."""
+        return self.s / self.weight if self.intercept else np.zeros_like(self.s)
+
+    @cached_property
+    def sides(self) -> np.ndarray:
+        """sum_i w_i (phi_i - mean) y_i'."""
+        return self.C - np.multiply.outer(self.mean, self.y) if self.intercept else self.C
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """sum_i w_i (y_i - mean)^2."""
+        return np.maximum(self.yy - self.y**2 / self.weight, 0.0) if self.intercept else self.yy
+
+    @cached_property
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues, not negative, and eigenvectors of S less its part along the mean."""
+        A = self.S - self.weight * np.multiply.outer(self.mean, self.mean)
+        values, V = eigh(A, overwrite_a=True, check_finite=False, driver="evd")
+        return np.maximum(values, 0.0), V
+
+    @cached_property
+    def inside(self) -> np.ndarray:
+        """The right-hand sides in the eigenvectors."""
+        return self.spectrum[1].T @ self.sides
+
+    def shifted(self, alpha: np.ndarray) -> np.ndarray:
+        """values + alpha, infinite where both are zero to rounding, so that such directions are left out."""
+        values = self.spectrum[0]
+        total = values[:, None] + alpha
+        return np.where(total > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0), total, np.inf)
+
+    def apply_inverse(self, g: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """(S + alpha I)^(-1) g, an alpha for each column."""
+        V = self.spectrum[1]
+        return V @ ((V.T @ g) / self.shifted(alpha))
+
+    def intercepts(self, w: np.ndarray) -> np.ndarray:
+        """The best ones for coefficients w."""
+        return self.shift + (self.y - self.s @ w) / self.weight if self.intercept else np.zeros(w.shape[1])
+
+    def gcv(self, alphas: np.ndarray) -> np.ndarray:
+        """n |r|^2 / tr(I - H)^2 for alphas of shape (n_alphas, n_targets)."""
+        values, out = self.spectrum[0][:, None], np.empty(alphas.shape)
+        for a, alpha in enumerate(alphas):
+            shifted = self.shifted(alpha)
+            errors = self.squares - np.sum(self.inside**2 * (2.0 * shifted - values) / shifted**2, axis=0)
+            free = self.n - self.intercept - np.sum(values / shifted, axis=0)
+            out[a] = np.where(free > 0, self.n * np.maximum(errors, 0.0) / np.maximum(free, 1e-300) ** 2, np.inf)
+        return out
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Predictions of each y_i by the fit without row i, for all alphas: arrays of shape (n_alphas, n, n_targets)."""
+
+    design: Design
+    vectors: np.ndarray
+    mean: np.ndarray
+    weight: float
+    inverse: np.ndarray
+    """1 / (values + alpha) of shape (rank, n_alphas, n_targets)."""
+    coef: np.ndarray
+    """Coefficients in the eigenvectors, of the same shape."""
+    intercept: np.ndarray
+
+    def __call__(self, X: Any, y: Any, w: Any) -> np.ndarray:
+        Y = columns_of(y)
+        weights = weights_of(w, len(Y))
+        U = self.design.values(X, self.vectors)
+        centred = U - self.mean @ self.vectors
+        shape = (len(Y), *self.inverse.shape[1:])
+        fits = (U @ self.coef.reshape(len(self.coef), -1)).reshape(shape) + self.intercept
+        taken = (centred**2 @ self.inverse.reshape(len(self.inverse), -1)).reshape(shape)
+        taken = weights[:, None, None] * (taken + (1.0 / self.weight if self.weight else 0.0))
+        left = Y[:, None] - fits
+        out = Y[:, None] - np.divide(left, 1.0 - taken, out=np.zeros_like(left), where=taken < 1.0)
+        return np.moveaxis(out, 0, 1)
+
+
+def design_for(problem: FiniteRidge) -> Design:
+    """In float64 with orthonormal rows for little work, else in float32 where that is known."""
+    if float(problem.n) * problem.size**2 <= SMALL_WORK:
+        return replace(problem.design, basis=problem.design.basis.astype(np.float64), orthonormal=True)
+    return replace(problem.design, basis=problem.design.basis.astype(np.float32))
+
+
+class Path:
+    """One pass, and then every alpha: coefficients, GCV, leave-one-out predictions and a certified solution."""
+
+    def __init__(self, problem: FiniteRidge, budget: Budget):
+        self.problem, self.budget, self.begin, self.passes = problem, budget, perf_counter(), 1
+        self.design = design_for(problem)
+        self.sums = Sums.of(problem, self.design)
+
+    def leave_out(self, alphas: np.ndarray) -> np.ndarray:
+        """Leave-one-out predictions of shape (n_alphas, n, n_targets)."""
+        sums, exact = self.sums, replace(self.design, basis=self.design.basis.astype(np.float64))
+        shifted = np.stack([sums.shifted(alpha) for alpha in alphas], axis=1)
+        coef = sums.inside[:, None] / shifted
+        V = sums.spectrum[1]
+        intercept = np.stack([sums.intercepts(V @ coef[:, a]) for a in range(len(alphas))])
+        weight = sums.weight if sums.intercept else 0.0
+        part = LeftOut(exact, V, sums.mean, weight, 1.0 / shifted, coef, intercept)
+        self.passes += 1
+        return np.concatenate(list(self.problem.rows.map(part)), axis=1)
+
+    def solve(self, alpha: np.ndarray, reason: str) -> Result:
+        """Coefficients of phi for one alpha a target, with float64 residuals and corrections by the factor."""
+        problem = replace(self.problem, alpha=alpha)
+        best = self._refined(problem)
+        if best[0].residuals.max() > self.budget.tol and self.design.basis.dtype == np.float32:
+            wide = replace(self.design, basis=self.design.basis.astype(np.float64), orthonormal=True)
+            if wide.basis.dtype == np.float64:
+                self.design, self.passes = wide, self.passes + 1
+                self.sums = Sums.of(problem, wide)
+                best = min(best, self._refined(problem), key=lambda found: found[0].residuals.max())
+        judgement, w, intercept, steps = best
+        seconds, n, m = perf_counter() - self.begin, problem.n, problem.size
+        single = self.design.basis.dtype == np.float32
+        precision = "float32 products in float64 sums, float64 residuals" if single else "float64"
+        bytes_ = cost(problem, self.budget).bytes
+        work = Work("normal equations", reason, steps, bytes_, seconds, precision, self.passes)
+        certificate = certificate_of([judgement], work, self.budget.tol, self.passes * n * m)
+        return Result(w, intercept, certificate)
+
+    def _refined(self, problem: FiniteRidge) -> tuple:
+        """The best coefficients of some corrections, with their judgement."""
+        sums, alpha, best, last = self.sums, problem.alpha, None, np.inf
+        exact = replace(problem.design, basis=problem.design.basis.astype(np.float64), orthonormal=False)
+        if self.design.orthonormal:
+            exact = self.design
+        w = sums.apply_inverse(sums.sides, alpha)
+        size = np.linalg.norm(sums.sides, axis=0)
+        for step in range(1 + REFINEMENTS):
+            intercept = sums.intercepts(w)
+            self.passes += 1
+            found, total, squares = problem.rows.total(Residuals(exact, w, intercept))
+            total = np.atleast_1d(total)
+            g = exact.from_sums(found) - alpha * w
+            if sums.intercept:  # the best intercept takes the mean residual away
+                g, squares = g - np.multiply.outer(sums.s, total / sums.weight), squares - total**2 / sums.weight
+                intercept = intercept + total / sums.weight
+            judgement = problem.judge(w, intercept, (g, squares, size))
+            worst = judgement.residuals.max()
+            if best is None or worst < best[0].residuals.max():
+                best = judgement, w, intercept, 1 + step
+            if worst <= self.budget.tol or worst > 0.5 * last:
+                break
+            last, w = worst, w + sums.apply_inverse(g, alpha)
+        return best  # type: ignore[return-value]
+
+
+def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) -> Result:
+    """The solution for the alphas of the problem."""
+    return Path(problem, budget).solve(problem.alpha, reason)

@@ -1,0 +1,55 @@
+"""Which kernels are solved in a span, rows from elsewhere, and gaps to all functions of the original kernel."""
+
+import numpy as np
+import pytest
+
+from representer import KernelRidge, Nystroem, RandomFeatures
+from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows, may_span, refuse
+from representer.kernels import RBF, FeatureMap, Linear, Quadratic
+from representer.rows.arrays import ArrayRows
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200, 3))
+
+
+def test_which_kernels_are_solved_in_a_span():
+    assert basis_for(RBF(), X) is None
+    assert basis_for(Linear(), X) is None  # few rows: nothing is gained
+    assert basis_for(Linear(), np.ones((3000, 2))).size == 2
+    assert basis_for(Linear(), np.ones((3000, 2000))) is None
+    assert basis_for(FeatureMap(Quadratic()), np.ones((3000, 2))).size == 5
+    assert basis_for(RandomFeatures(RBF(), 10), X).size == 10
+    assert may_span(Nystroem(RBF(), 5), X)
+    assert not may_span(RBF(), X)
+    with pytest.raises(TypeError, match="has none; use Nystroem"):
+        basis_for(RBF(), ArrayRows(X))
+
+
+def test_approximations_inside_of_expressions_are_known():
+    assert is_approximation(2.0 * Nystroem(RBF(), 5) + Linear())
+    assert not is_approximation(2.0 * RBF() + Linear())
+    with pytest.raises(ValueError, match="is of no use to it; use another"):
+        refuse(Nystroem(RBF(), 5), "This", "another")
+
+
+def test_rows_choose_the_same_landmarks_as_arrays():
+    wide = rng.normal(size=(3000, 2))
+    for n, kernel in ((200, Nystroem(RBF(), 20)), (3000, Nystroem(RBF(), 20))):
+        part = wide[:n]
+        assert kernel_for_rows(kernel, ArrayRows(part)) == kernel.with_default_scales(part)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_full_gap_bounds_the_objective_of_the_exact_fit(intercept):
+    y, w = np.sin(2.0 * X[:, 0]), rng.random(200)
+    model = KernelRidge(0.5, kernel=Nystroem(RBF(1.0), 15), fit_intercept=intercept).fit(X, y, w)
+    exact = KernelRidge(0.5, kernel=RBF(1.0), fit_intercept=intercept).fit(X, y, w)
+
+    def objective(model):
+        return w @ (y - model.predict(X)) ** 2 + 0.5 * model.function_.norm() ** 2
+
+    certificate = model.certificate_
+    np.testing.assert_allclose(certificate.primal, objective(model))
+    assert objective(exact) < objective(model) <= objective(exact) + certificate.approximation.full_gap
+    assert certificate.gap < 1e-8 < certificate.approximation.mean
+    assert "Approximation: k - k^ is" in str(certificate)

@@ -1,0 +1,38 @@
+"""Conjugate gradients in a span: the solution of the normal equations."""
+
+import numpy as np
+import pytest
+
+from representer import Nystroem
+from representer.gram.design import Design
+from representer.kernels import RBF
+from representer.problems.finite import FiniteRidge
+from representer.result import Budget
+from representer.rows.arrays import ArrayRows
+from representer.solvers import finite_cg, normal_equations
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 2))
+Y = np.column_stack([np.sin(X[:, 0]) + 3.0, X[:, 1] ** 2])
+DESIGN = Design(Nystroem(RBF(1.0), landmarks=X[:20]).basis(X))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_against_normal_equations(intercept):
+    alpha = np.array([0.5, 0.5]) if intercept else np.array([0.5, 5.0])
+    problem = FiniteRidge(DESIGN, ArrayRows(X, Y, rng.random(300)), alpha, intercept)
+    found, expected = (
+        solver.solve(problem, Budget(memory=10**9, tol=1e-8), "test") for solver in (finite_cg, normal_equations)
+    )
+    fits = [DESIGN.values(X, result.coef) + result.intercept for result in (found, expected)]
+    np.testing.assert_allclose(*fits, atol=1e-6)
+    assert found.certificate.converged
+    assert found.certificate.precision == "float32 products, float64 residuals"
+
+
+def test_plans():
+    problem = FiniteRidge(DESIGN, ArrayRows(X, Y), np.zeros(2))
+    with pytest.raises(ValueError, match="need a positive alpha"):
+        finite_cg.cost(problem, Budget(memory=10**9)).require()
+    plan = finite_cg.cost(FiniteRidge(DESIGN, ArrayRows(X, Y), np.ones(2)), Budget(memory=1000))
+    assert "GB" in plan.refusal
