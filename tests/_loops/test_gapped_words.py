@@ -27,3 +27,13 @@ def test_pairs_that_agree(bits, length, taken, rng):
             ]
             expected[np.searchsorted(starts, p, "right") - 1, owners[q]] += sum(agree)
     np.testing.assert_allclose(tile, expected)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 5])
+def test_values_of_all_pairs(bits, rng):
+    letters = rng.integers(0, 2**bits, (11, 6))
+    words = (letters @ (1 << bits * np.arange(6)[::-1])).astype(np.uint64)
+    values = rng.normal(size=7)
+    apart = (letters[:5, None] != letters[None, 5:]).sum(axis=2)
+    total = gapped_words.own_values(words[:5], words[5:], values, np.uint64(bits))
+    assert total == pytest.approx(values[apart].sum())

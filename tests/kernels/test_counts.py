@@ -5,7 +5,18 @@ import numpy as np
 import pytest
 
 from representer import Gram
-from representer.kernels import RBF, Cosine, HistogramIntersection, Laplacian, Linear, Normalized, Polynomial, Spectrum
+from representer.kernels import (
+    RBF,
+    Cosine,
+    HistogramIntersection,
+    Jaccard,
+    Laplacian,
+    Linear,
+    Normalized,
+    On,
+    Polynomial,
+    Spectrum,
+)
 from representer.kernels.counts import Counted, Counts
 from representer.testing import check_gram, check_kernel
 
@@ -124,3 +135,36 @@ def test_kernels_that_do_not_compare_counts(compare):
 def test_bad_weights(weights):
     with pytest.raises(ValueError, match="Tags needs 2 numbers, none negative"):
         Tags(weights)(POSTS)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Spectrum(2, weights=[0.5, 2.0]),
+        Spectrum(1, compare=Linear(2.0)),
+        Normalized(Spectrum(2)) + 3.0 * Spectrum(1),
+        On(Spectrum(2), 0),
+    ],
+    ids=repr,
+)
+def test_values_of_functions_without_kernel_values(kernel):
+    """sum_i c_i k(x_i, y) from sum_i c_i phi(x_i), also for y with features that no x_i has."""
+    new, C = ["abx", "", "xyz", "cab"], np.random.default_rng(0).normal(size=(2, len(STRINGS)))
+    column = (lambda X: np.array(X)[:, None]) if isinstance(kernel, On) else list
+    A = kernel.prepare(column(STRINGS))
+    form = kernel.linear_form(A, C)
+    np.testing.assert_allclose(form(kernel.prepare(column(new), like=A)), C @ kernel(column(STRINGS), column(new)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X"),
+    [
+        (Spectrum(2, compare=RBF(1.0)), STRINGS),
+        (Spectrum(1) + Spectrum(1, compare=RBF(1.0)), STRINGS),
+        (Jaccard(), [{1}, {2}]),
+        (RBF(), np.eye(2)),
+    ],
+    ids=repr,
+)
+def test_functions_that_are_not_linear_in_counts(kernel, X):
+    assert kernel.linear_form(kernel.prepare(X), np.ones((1, len(X)))) is None

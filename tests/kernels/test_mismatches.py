@@ -4,7 +4,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from representer.kernels import GappedKmer, Mismatch, Normalized
+from representer.kernels import GappedKmer, Mismatch, Normalized, mismatches
 from representer.kernels.mismatches import common_neighbours
 from representer.testing import check_gram, check_kernel
 
@@ -73,11 +73,13 @@ def test_laws(kernel, features):
     check_kernel(kernel, STRINGS)
 
 
-def test_of_many_tiles():
+def test_of_many_tiles(monkeypatch):
     rng = np.random.default_rng(0)
     strings = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(300)]
     check_gram(Normalized(GappedKmer(6, 4)), strings[:9])
     K = GappedKmer(6, 4)(strings)
+    monkeypatch.setattr(mismatches, "FEW_WORDS", 3)
+    assert np.array_equal(GappedKmer(6, 4).diag(strings[:20]), K.diagonal()[:20])
     values, _ = GappedKmer(6, 4).features(strings)
     assert np.array_equal(K, (values @ values.T).toarray())
 

@@ -7,6 +7,7 @@ four letters with 6 of 10 places, one pair in twenty for all 210 choices togethe
 
 import numpy as np
 
+from representer._loops.bits import ones
 from representer._loops.jit import inlined_loop, loop
 from representer._loops.radix_sort import order
 
@@ -39,8 +40,8 @@ def add_pairs(a_words, a_starts, b_words, b_owners, choices, factors, bits, tile
     Row i has the words from a_starts[i] to a_starts[i + 1]; word q of the other side is one of column b_owners[q].
     ``choices`` holds shifts of the chosen letters, a row each; 64 stands for none.
     """
-    counts = np.zeros(tile.shape[1])
-    owners = np.empty(b_words.size, np.int32)
+    counts = np.zeros(tile.shape[1], np.int32)
+    owners = np.empty(b_words.size, np.uint32)  # without a sign, so that no index counts from the end
     for c in range(choices.shape[0]):
         taken = 0
         while taken < choices.shape[1] and choices[c, taken] < np.uint64(64):
@@ -58,12 +59,12 @@ def add_pairs(a_words, a_starts, b_words, b_owners, choices, factors, bits, tile
         if direct:
             ends = begins[:-1].copy()
             for q in range(keys.size):
-                owners[ends[keys[q]]] = b_owners[q]
+                owners[ends[keys[q]]] = np.uint32(b_owners[q])
                 ends[keys[q]] += 1
         else:
             sequence = order(keys)
             for q in range(keys.size):
-                owners[q] = b_owners[sequence[q]]
+                owners[q] = np.uint32(b_owners[sequence[q]])
             keys = keys[sequence]
         for i in range(tile.shape[0]):
             for p in range(a_starts[i], a_starts[i + 1]):
@@ -71,11 +72,28 @@ def add_pairs(a_words, a_starts, b_words, b_owners, choices, factors, bits, tile
                 low, high = begins[key >> tail], begins[(key >> tail) + np.uint64(1)]
                 if direct:
                     for q in range(low, high):
-                        counts[owners[q]] += 1.0
+                        counts[owners[q]] += 1
                 else:
                     for q in range(low, high):
                         if keys[q] == key:
-                            counts[owners[q]] += 1.0
+                            counts[owners[q]] += 1
             for j in range(tile.shape[1]):
                 tile[i, j] += factors[c] * counts[j]
-                counts[j] = 0.0
+                counts[j] = 0
+
+
+@loop
+def own_values(words, others, values, bits):
+    """The sum of values[m] over all pairs of words, one of each list, that differ in m places."""
+    low, last = np.uint64(0), np.uint64(64) // bits
+    for place in range(last):  # the lowest bit of each letter
+        low |= np.uint64(1) << (bits * np.uint64(place))
+    total = 0.0
+    for word in words:
+        for other in others:
+            apart = word ^ other
+            any_bit = apart
+            for shift in range(np.uint64(1), bits):
+                any_bit |= apart >> np.uint64(shift)
+            total += values[ones(any_bit & low)]
+    return total

@@ -140,6 +140,10 @@ class Sum(_Binary):
     def named_features(self, X: Any) -> Any:
         return self.left.named_features(X).beside(self.right.named_features(X))
 
+    def linear_form(self, A: Pair, C: np.ndarray) -> Any:
+        left, right = self.left.linear_form(A.left, C), self.right.linear_form(A.right, C)
+        return None if left is None or right is None else lambda B: left(B.left) + right(B.right)
+
     def vjp(self, A: Pair, B: Pair, W: np.ndarray) -> Gradients:
         total = add_gradients({}, self.left.vjp(A.left, B.left, W.astype(A.left.dtype, copy=False)), "left__")
         return add_gradients(total, self.right.vjp(A.right, B.right, W.astype(A.right.dtype, copy=False)), "right__")
@@ -299,6 +303,9 @@ class Scaled(Unary):
 
     def outer(self, values: np.ndarray) -> None:
         values *= self.factor
+
+    def linear_form(self, A: Any, C: np.ndarray) -> Any:
+        return self.kernel.linear_form(A, self.factor * C)
 
     def named_features(self, X: Any) -> Any:
         require_definite(self, "a feature")

@@ -199,6 +199,13 @@ class Kernel(Parameters):
         blocks = [tiles.new_tile(self, A[i], A[i]) for i in _parallel.split(len(A), 16)]
         return np.concatenate([block.diagonal() for block in blocks])
 
+    def linear_form(self, A: Any, C: np.ndarray) -> Callable[[Any], np.ndarray] | None:
+        """From prepared inputs b_j to sum_i C_fi k(a_i, b_j), shape (m, n), by w_f = sum_i C_fi phi(a_i).
+
+        It takes as long as the features of the b_j, however many a_i there are. None where phi is not at hand.
+        """
+        return None
+
     def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         """sum_ij W_ij dk(a_i, b_j) / dtheta for slices of prepared inputs."""
         raise NotImplementedError

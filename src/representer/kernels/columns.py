@@ -125,6 +125,10 @@ class On(Wrapper, Kernel):  # type: ignore[override]
                 f"use Missing({self.kernel!r}) or drop it."
             )
 
+    def linear_form(self, A: Columns, C: np.ndarray) -> Any:
+        inner = self.kernel.linear_form(A.inputs, C)
+        return None if inner is None else lambda B: inner(B.inputs)
+
     def named_features(self, X: Any) -> Any:
         self._check(X)
         column = self.columns if isinstance(self.columns, str | int) else ", ".join(map(str, self.columns))

@@ -5,7 +5,7 @@ A kernel says which features an input has; the family counts them and compares t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,9 @@ from representer.kernels.dot_product import Linear
 from representer.kernels.histogram import HistogramIntersection
 from representer.kernels.named_features import NamedFeatures
 from representer.kernels.prepared import Prepared, SparseVectors
+
+MOST_WEIGHTS = 2**26
+"""Weights of features, of all functions together, that are held at a time: half a gigabyte."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,14 @@ class Counts(Kernel):
 
     def diagonal(self, A: Any) -> np.ndarray:
         return A.rows.squared_norms if self.compare is None else self.compare.diagonal(A.rows)
+
+    def linear_form(self, A: Any, C: np.ndarray) -> Callable[[Any], np.ndarray] | None:
+        if (self.compare is not None and not isinstance(self.compare, Linear)) or not isinstance(A, Tallied):
+            return None
+        if len(C) * A.rows.values.shape[1] > MOST_WEIGHTS:
+            return None
+        W = C @ A.rows.values
+        return lambda B: (B.rows.in_columns_of(A.rows).values @ W.T).T
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         if self.compare is None:

@@ -19,6 +19,8 @@ from representer.kernels.strings import reverse_complement
 
 MOST_CHOICES = 20_000
 """Choices of places in a word up to which they are tried one by one."""
+FEW_WORDS = 2000
+"""Words of a string up to which comparing all pairs of them is faster than sorting them for each choice of places."""
 NO_LETTER = 255
 NO_PLACE = np.uint64(64)
 
@@ -122,11 +124,20 @@ class GappedWords:
         return A
 
     def _own(self, A: CodedWords) -> np.ndarray:
-        """k(s, s), string by string."""
+        """k(s, s), string by string; of short strings from all pairs of their words."""
+        length, factors = self._gaps()
+        values = np.array([sum(f * comb(length - m, j) for j, f in factors.items()) for m in range(length + 1)])
         tile, own = np.empty((1, 1)), np.empty(len(A))
-        for i in range(len(A)):
-            self.fill(A[i : i + 1], A[i : i + 1], tile)
-            own[i] = tile[0, 0]
+        for i, (start, end) in enumerate(zip(A.starts, A.ends, strict=True)):
+            if end - start > FEW_WORDS:
+                self.fill(A[i : i + 1], A[i : i + 1], tile)
+                own[i] = tile[0, 0]
+                continue
+            words_here = A.words[start:end]
+            own[i] = gapped_words.own_values(words_here, words_here, values, np.uint64(self._bits))
+            if self.both_strands:
+                other = gapped_words.own_values(words_here, A.others[start:end], values, np.uint64(self._bits))
+                own[i] = 2.0 * (own[i] + other)
         return own
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:

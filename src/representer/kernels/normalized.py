@@ -59,6 +59,10 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
         self._inner.fill(A.inputs, B.inputs, tile)
         powers.scale_both(tile, A.inverse, B.inverse)
 
+    def linear_form(self, A: WithDiagonal, C: np.ndarray) -> Any:
+        inner = self._inner.linear_form(A.inputs, C * A.inverse)
+        return None if inner is None else lambda B: inner(B.inputs) * B.inverse
+
     def named_features(self, X: Any) -> Any:
         found = self.kernel.named_features(X)
         norms = np.sqrt(np.asarray(found.values.multiply(found.values).sum(axis=1)).ravel())

@@ -249,7 +249,7 @@ class SparseVectors(Prepared):
             known = self.__dict__["_lists"] = frequent, ColumnLists.of(self.values, self.keys, frequent)
         return known[1]
 
-    def _in_columns_of(self, other: SparseVectors) -> SparseVectors:
+    def in_columns_of(self, other: SparseVectors) -> SparseVectors:
         """These rows without entries in columns that the others do not have, numbered as theirs."""
         if self.keys is other.keys or self.keys is None or other.keys is None:
             return self
@@ -264,9 +264,9 @@ class SparseVectors(Prepared):
         """A loop that writes each row of one side out, and walks through all entries of the other."""
         self._same_columns(other)
         if len(self) <= len(other):
-            self = self._in_columns_of(other)
+            self = self.in_columns_of(other)
         else:
-            other = other._in_columns_of(self)
+            other = other.in_columns_of(self)
         loop(*self._arrays, *other._arrays, np.zeros(self.values.shape[1], tile.dtype), tile)
 
     def _same_columns(self, other: SparseVectors) -> None:

@@ -62,6 +62,9 @@ class SetKernel:
             )
         return frozenset(x.tolist() if isinstance(x, np.ndarray) else x)
 
+    def linear_form(self, A: Tallied, C: np.ndarray) -> Any:
+        return Counts.linear_form(self, A, C) if isinstance(self, Intersection) else None
+
     def named_features(self, X: Any) -> Any:
         if not isinstance(self, Intersection):
             return Kernel.named_features(self, X)  # type: ignore[arg-type]

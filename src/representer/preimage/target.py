@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,11 @@ class Target:
     def dtype(self) -> np.dtype:
         return self.inputs.dtype
 
+    @cached_property
+    def _linear_form(self) -> Callable[[Any], np.ndarray] | None:
+        """From prepared inputs to the values of the functions, where that takes no kernel values with the x_i."""
+        return self.kernel.linear_form(self.inputs, self.coef)
+
     def to_training(self, functions: Any = slice(None)) -> np.ndarray:
         """Squared distances of some functions to all k(x_i, .): one row per function."""
         squares = -2.0 * self.values.T[functions]
@@ -63,6 +69,9 @@ class Target:
     def squared_distances(self, Z: Any, functions: np.ndarray) -> np.ndarray:
         """||f_j - k(z_j, .)||^2, where f_j is the function that the j-th input is for."""
         A = self.kernel.prepare(Z, like=self.inputs)
+        if self._linear_form is not None:
+            values = self._linear_form(A)[functions, np.arange(len(A))]
+            return np.maximum(self.kernel.diagonal(A) - 2.0 * values + self.squares[functions], 0.0)
 
         def visit(rows: slice) -> np.ndarray:
             part = A[rows]
