@@ -3,10 +3,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from representer import KernelRegressor, KernelRidge
+from representer import Gram, KernelRegressor, KernelRidge
+from representer.problems.ridge import RidgeProblem
 
 REPEATED = {
     f"check_sample_weight_equivalence_on_{kind}_data": "a row that is left out is seen if it is repeated"
@@ -49,8 +51,8 @@ def test_leave_one_out_score_is_that_of_n_fits(table, model):
     for i in rows:
         rest = np.delete(np.arange(350), i)
         errors.append(y[i] - ridge.fit(X.iloc[rest], y[rest]).predict(X.iloc[[i]])[0])
-    problem, _ = model._solved(model.kernel_, model.alpha_, X[:350].to_numpy(), y[:350, None], None)
-    left_out = model._left_out(problem)[1]
+    gram = Gram(model.kernel_, X[:350].to_numpy())
+    left_out = model._left_out(RidgeProblem(gram, y[:350, None], np.array([model.alpha_]), None, True))[1]
     np.testing.assert_allclose(y[rows] - left_out.predictions[rows, 0], errors, rtol=1e-6)
     assert model.loo_score_ == pytest.approx(1.0 - np.mean((y[:350] - left_out.predictions[:, 0]) ** 2) / y[:350].var())
 
@@ -68,7 +70,7 @@ def test_bands_cover_new_measurements(table, model):
 def test_several_targets_have_bands_of_their_own(table):
     X, y = table
     Y = np.column_stack([y, 1e-3 * y[::-1]])
-    model = KernelRegressor(time_limit=2.0).fit(X[:120], Y[:120])
+    model = KernelRegressor().fit(X[:120], Y[:120])
     mean, std = model.predict(X[120:130], return_std=True)
     assert mean.shape == std.shape == (10, 2)
     assert model.noise_.shape == (2,)
@@ -79,11 +81,12 @@ def test_a_corrupt_row_does_not_spoil_the_choice(table):
     X, y = table
     spoilt = y[:120].copy()
     spoilt[7] = 1e5
-    scores = {
-        criterion: KernelRegressor(criterion=criterion).fit(X[:120], spoilt).score(X[350:], y[350:])
-        for criterion in ("squared", "huber")
-    }
-    assert scores["huber"] > scores["squared"]
+    clean, huber, squared = (
+        KernelRegressor(criterion=criterion).fit(X[:120], targets).score(X[350:], y[350:])
+        for criterion, targets in (("huber", y[:120]), ("huber", spoilt), ("squared", spoilt))
+    )
+    assert huber > squared
+    assert huber > clean - 0.02
 
 
 def test_report_says_what_was_tried(model):
@@ -118,7 +121,33 @@ def test_messages(table):
     X, y = table
     with pytest.raises(ValueError, match="criterion is 'mean'; use 'squared' or 'huber'"):
         KernelRegressor(criterion="mean").fit(X, y)
+    with pytest.raises(TypeError, match=r"X is sparse, which KernelRegressor does not take; use X.toarray\(\)"):
+        KernelRegressor().fit(sparse.csr_array(X), y)
     with pytest.raises(ValueError, match="needs at least 5"):
         KernelRegressor().fit(X[:4], y[:4])
     with pytest.warns(ConvergenceWarning, match=r"stopped at its time_limit of 1e-06 s; the best so far"):
         KernelRegressor(time_limit=1e-6).fit(X, y)
+
+
+def test_columns_far_from_zero_change_nothing(table):
+    """The fit is that of centred columns; the function is in the units of the columns."""
+    X, y = table
+    near, far = (KernelRegressor(random_state=1).fit(X[:80] + shift, y[:80]) for shift in (0.0, 1e4))
+    (mean, std), (also, spread) = (m.predict(X[350:] + c, return_std=True) for m, c in ((near, 0.0), (far, 1e4)))
+    np.testing.assert_allclose(also, mean, rtol=1e-3)
+    np.testing.assert_allclose(spread, std, rtol=1e-2)
+
+
+def test_a_length_scale_per_column_loses_no_more_than_noise():
+    """To the best kernel with one length scale, where there are ten rows for each of many columns that matter alike."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(500, 12))
+    y = np.sin(X.sum(axis=1) / 2.0) + 0.3 * rng.normal(size=500)
+    model = KernelRegressor().fit(X[:120], y[:120])
+    best = min((trial for trial in model.trials_ if trial.shrink == np.inf), key=lambda trial: trial.score).tuned
+    plain = KernelRidge(best.strength, kernel=best.kernel, fit_intercept=True).fit(X[:120], y[:120])
+    losses = [(y[120:] - m.predict(X[120:])) ** 2 for m in (model, plain)]
+    off = losses[0] - losses[1]
+    assert off.mean() <= off.std() / np.sqrt(len(off)) + 1e-9
+    freest = min(model.trials_, key=lambda trial: trial.shrink)
+    assert freest.score > 1.2 * best.error  # which leave-one-out on the same rows would have taken

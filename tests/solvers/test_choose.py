@@ -76,7 +76,9 @@ def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
     assert (direct.solver, direct.reason) == ("cholesky", "alpha is tiny against the kernel's scale")
     assert direct.bytes > 8 * n**2 > small.bytes
     assert plan(0.99 * edge, memory=direct.bytes - 1).solver == "conjugate_gradient"
-    assert plan(0.99 * edge, solver="conjugate_gradient").reason == f"it was asked for, {WITHOUT}"
+    stored, asked = "with a float32 matrix in memory", "it was asked for"
+    assert plan(0.99 * edge, solver="conjugate_gradient").reason == f"{asked}, {stored}"
+    assert plan(0.99 * edge, memory=8 * n**2, solver="conjugate_gradient").reason == f"{asked}, {WITHOUT}"
 
 
 @pytest.mark.parametrize(("n", "solver"), [(BAND_FROM - 1, "eigendecomposition"), (BAND_FROM, "band_reduction")])

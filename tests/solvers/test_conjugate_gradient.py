@@ -5,10 +5,8 @@ import pytest
 from ridge_cases import CASES, budget, of, problem, residual, solution
 
 from representer.features.pivoted_cholesky import pivoted_cholesky
-from representer.gram.low_rank import LowRank
 from representer.kernels import RBF, Linear, Matern, Spectrum
 from representer.solvers import conjugate_gradient
-from representer.solvers.conjugate_gradient import Preconditioner
 from representer.testing import check_solver
 
 STORED = pytest.mark.parametrize("stored", [True, False], indirect=True, ids=["stored", "not stored"])
@@ -187,27 +185,6 @@ def test_strings():
 
 
 # ---- the preconditioner ----
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("ridges", [[0.5], [2.0, 0.5, 2.0], [1e-4]])
-def test_preconditioner_is_the_inverse(dtype, ridges, rng):
-    F, ridges = rng.normal(size=(7, 40)).astype(dtype), np.array(ridges)
-    R = rng.normal(size=(40, len(ridges)))
-    precondition = Preconditioner(LowRank(F), ridges)
-    found, F = precondition(R, ridges), F.astype(np.float64)
-    expected = [np.linalg.solve(F.T @ F + a * np.eye(40), r) for a, r in zip(ridges, R.T, strict=True)]
-    rtol = 1e-10 if dtype == np.float64 and ridges.min() < 0.1 else 1e-5  # sums in float32 will do for fair ridges
-    np.testing.assert_allclose(found, np.array(expected).T, rtol=rtol, atol=rtol * np.abs(expected).max())
-    # as it is asked for columns that are still live
-    np.testing.assert_allclose(precondition(R[:, -1:], ridges[-1:]), found[:, -1:], rtol=rtol, atol=rtol)
-
-
-def test_preconditioner_for_a_tiny_ridge(rng):
-    """F F' is summed in float64 where float32 would not do."""
-    F, ridge, R = rng.normal(size=(5, 3000)), np.array([1e-5]), rng.normal(size=(3000, 1))
-    S = Preconditioner(LowRank(F), ridge)(R, ridge)
-    np.testing.assert_allclose(F.T @ (F @ S) + ridge * S, R, atol=1e-6)
 
 
 def test_preconditioner_saves_iterations():

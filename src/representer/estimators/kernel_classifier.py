@@ -10,11 +10,9 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from representer.estimators.base import atomic, own
-from representer.estimators.inputs import check_inputs, check_labels, check_weights
+from representer.estimators.base import atomic
+from representer.estimators.inputs import check_labels, check_weights
 from representer.estimators.kernel_regressor import SearchedModel
-from representer.functions import Function
-from representer.kernels.stationary import RBF
 from representer.losses.squared_hinge import SquaredHinge
 
 STEADY = 1e-3
@@ -86,25 +84,13 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
         """Fit to rows X and labels y."""
-        X = own(check_inputs(self, X, RBF(), reset=True)).astype(np.float64, copy=False)
+        X = self._rows(X)
         self.classes_, codes = check_labels(self, X, y)
         weights = check_weights(sample_weight, X)
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
         targets = np.where(codes[:, None] == columns, 1.0, -1.0)
-        best = self._searched(X, targets, weights, SquaredHinge())
-        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
-        self._scales = np.asarray(self.kernel_.get_params()["right__kernel__length_scale"])
-        problem, result = self._solved(self.kernel_, self.alpha_, X, targets, weights)
-        self.certificate_ = result.certificate
-        single = targets.shape[1] == 1
-        self.function_ = Function(
-            self.kernel_,
-            X,
-            result.coef[:, 0] if single else result.coef,
-            result.intercept[0] if single else result.intercept,
-            prepared=problem.gram.inputs,
-            threads=self.threads,
-        )
+        problem, result = self._found(X, targets, weights, SquaredHinge())
+        self.function_ = self._function(X, result.coef, result.intercept, 0.0, targets.shape[1] == 1)
         rows, left_out = self._left_out(problem)
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         self._calibration = _calibrated(_by_class(left_out.predictions), codes[rows], weight)

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,16 +20,15 @@ from representer.estimators.model_search import MOST_ROWS, ModelSearch, Trial
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.base import Kernel
 from representer.kernels.stationary import RBF
 from representer.losses.base import Loss
 from representer.problems.ridge import RidgeProblem
 from representer.processes.posterior import ExactPosterior, IterativePosterior
-from representer.result import Plan
+from representer.result import Plan, Result
 from representer.solvers import choose
 from representer.solvers.leave_one_out import LeaveOneOut, leave_one_out, loo_bytes
 
-LOO_ROWS = 4000
+LOO_ROWS = 2000
 """Rows whose leave-one-out residuals are computed; evenly spaced over all."""
 FACTOR_ROWS = 12_000
 """Rows up to which bands come from a factor in float64."""
@@ -54,6 +54,15 @@ class SearchedModel(KernelEstimator):
         tags.input_tags.pairwise = False
         return tags
 
+    def _rows(self, X: Any) -> np.ndarray:
+        """Rows of numbers, copied; sparse ones are refused, as length scales of columns need their quartiles."""
+        if sparse.issparse(X):
+            raise TypeError(
+                f"X is sparse, which {type(self).__name__} does not take; use X.toarray(), or a model with tune='loo', "
+                "such as KernelRidge or SVC, which take sparse rows."
+            )
+        return own(check_inputs(self, X, RBF(), reset=True)).astype(np.float64, copy=False)
+
     def _searched(self, X: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None) -> Trial:
         """The best trial on rows that have a weight."""
         checks.positive(self.time_limit, "time_limit")
@@ -78,10 +87,37 @@ class SearchedModel(KernelEstimator):
         if self.verbose:
             print(f"\r{text:<79}", end="" if text else "\r", file=sys.stderr, flush=True)
 
-    def _solved(self, kernel: Kernel, alpha: float, X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None) -> Any:
-        """The exact fit of all rows."""
-        problem = RidgeProblem(self._gram(kernel, X), Y, np.full(Y.shape[1], alpha), weights, True)
-        return problem, choose.solve_ridge(problem, self._budget())
+    def _found(
+        self, X: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None
+    ) -> tuple[RidgeProblem, Result]:
+        """The problem with the best kernel and alpha for all rows, and its exact solution.
+
+        Columns are centred, which changes nothing but the intercept: values of the linear part, whose coefficients have
+        the sum zero, are small differences of large ones otherwise.
+        """
+        self._centre = np.median(X, axis=0)
+        X = X - self._centre
+        best = self._searched(X, targets, weights, loss)
+        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
+        self._scales = np.asarray(self.kernel_.get_params()["right__kernel__length_scale"])
+        alphas = np.full(targets.shape[1], self.alpha_)
+        problem = RidgeProblem(self._gram(self.kernel_, X), targets, alphas, weights, True)
+        result = choose.solve_ridge(problem, self._budget())
+        self.certificate_ = result.certificate
+        return problem, result
+
+    def _function(self, X: np.ndarray, coef: np.ndarray, intercept: np.ndarray, shift: Any, single: bool) -> Function:
+        """f in the units of the columns, from coefficients and intercept for centred ones, plus a constant."""
+        centred = Function(self.kernel_, X - self._centre, coef)(X[:1] - self._centre)
+        here = Function(self.kernel_, X, coef)(X[:1])
+        constant = shift + intercept + (centred - here)[0]
+        return Function(
+            self.kernel_,
+            X,
+            coef[:, 0] if single else coef,
+            constant[0] if single else constant,
+            threads=self.threads,
+        )
 
     def _left_out(self, problem: RidgeProblem) -> tuple[np.ndarray, LeaveOneOut]:
         """Rows with a weight, evenly spaced over all, and what leaving out each of them gives."""
@@ -204,7 +240,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Fit to rows X and targets y of shape (n,) or (n, n_targets)."""
-        X = own(check_inputs(self, X, RBF(), reset=True)).astype(np.float64, copy=False)
+        X = self._rows(X)
         y = check_targets(self, X, y)
         weights = check_weights(sample_weight, X)
         if self.criterion not in ("squared", "huber"):
@@ -213,21 +249,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         centre, units = np.average(Y, axis=0, weights=weights), deviation(Y)
         targets = (Y - centre) / units
         targets, loss = robust(targets) if self.criterion == "huber" else (targets, None)
-        best = self._searched(X, targets, weights, loss)
-        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
-        self._scales = np.asarray(self.kernel_.get_params()["right__kernel__length_scale"])
-        problem, result = self._solved(self.kernel_, self.alpha_, X, targets, weights)
-        self.certificate_ = result.certificate
+        problem, result = self._found(X, targets, weights, loss)
         single = y.ndim == 1
-        coef, constant = units * result.coef, centre + units * result.intercept
-        self.function_ = Function(
-            self.kernel_,
-            X,
-            coef[:, 0] if single else coef,
-            constant[0] if single else constant,
-            prepared=problem.gram.inputs,
-            threads=self.threads,
-        )
+        self.function_ = self._function(X, units * result.coef, units * result.intercept, centre, single)
         self._set_bands(problem, units, single)
         self._warn_unless_converged(result.certificate, "use a larger tol")
         return self
@@ -262,7 +286,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     def _variances(self, X: np.ndarray) -> np.ndarray:
         """k(x, x) - k' (K + alpha W^(-1))^(-1) k for new rows, with the factor kept from the first use on."""
         kept = np.flatnonzero(self._weights)
-        fitted = self.function_.X[kept]
+        fitted, X = self.function_.X[kept] - self._centre, X - self._centre
         if self._posterior is None:
             kind: Any = ExactPosterior if len(kept) <= FACTOR_ROWS else IterativePosterior
             self._posterior = kind(self.kernel_, fitted, self.alpha_ / self._weights[kept], threads=self.threads)

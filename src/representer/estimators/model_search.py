@@ -9,8 +9,8 @@ from time import perf_counter
 import numpy as np
 from sklearn.base import clone
 
-from representer.estimators.criteria import RidgeErrors
-from representer.estimators.tuning import Tuned, Tuning
+from representer.estimators.criteria import Average, RidgeErrors
+from representer.estimators.tuning import Tuned, Tuning, carried_over
 from representer.functions import Function
 from representer.kernels.base import Kernel
 from representer.kernels.dot_product import Linear
@@ -127,7 +127,18 @@ class ModelSearch:
             best = found
             if found.tuned.at_start - found.tuned.objective < SETTLED:
                 break
-        return best
+        return self._for_all_rows(best)
+
+    def _for_all_rows(self, best: Trial) -> Trial:
+        """The trial with alpha carried over to all rows, from what is best for its rows and for halves of them."""
+        if self.n < 2 * best.rows or self._late(best.seconds):
+            return best
+        self.tell("alpha for all rows")
+        kernel, alpha, rows = best.tuned.kernel, best.tuned.strength, self.order[: best.rows]
+        halves = Average([self.errors.on(half) for half in np.array_split(rows, 2)])
+        half = Tuning(halves, fixed=list(kernel.get_params()), tol=1e-4, max_iter=8).run(kernel, alpha, self._late)
+        alpha = carried_over(half.strength, alpha, 2.0, self.n / best.rows)
+        return replace(best, tuned=replace(best.tuned, strength=alpha))
 
     def _kernel(self, family: str) -> Kernel:
         nu = FAMILIES[family]

@@ -157,8 +157,7 @@ class Tuning:
     def _for_all_rows(self, found: Tuned, order: np.ndarray, step: Step) -> float:
         """The strength for all rows, from what is best for a thousand and for two thousand of them.
 
-        It often grows with the number of rows, and falls where inputs nearly repeat; the power law through both sizes
-        goes on to all rows, though by no more than a factor of ten.
+        See `carried_over`.
         """
         n, pairs = len(order), [order[i * LAST_SUBSET : (i + 1) * LAST_SUBSET] for i in range(2)]
         pairs = [pair for pair in pairs if len(pair) == LAST_SUBSET]
@@ -167,9 +166,8 @@ class Tuning:
         only = [*self.fixed, *self._start(found.kernel, found.strength)[1][:-1]]
         larger = Average([self.criterion.on(np.sort(pair)) for pair in pairs])
         best = replace(self, criterion=larger, fixed=only).run(found.kernel, found.strength, step).strength
-        power = np.clip(np.log(best / found.strength) / np.log(LAST_SUBSET / BLOCK_ROWS), -1.0, 1.0)
         low, high = self.bounds[self.criterion.strength]  # type: ignore[index]
-        return float(np.clip(best * np.clip((n / LAST_SUBSET) ** power, 0.1, 10.0), low, high))
+        return float(np.clip(carried_over(found.strength, best, LAST_SUBSET / BLOCK_ROWS, n / LAST_SUBSET), low, high))
 
     def _start(self, kernel: Kernel, strength: float) -> tuple[LogParameters, list[str], np.ndarray]:
         """Names of all hyper-parameters, and their logarithms."""
@@ -204,6 +202,23 @@ class Tuned:
             warn_user(
                 f"The search for hyper-parameters ended at a bound of {', '.join(names)}; widen bounds=, or fix them."
             )
+
+
+def carried_over(smaller: float, larger: float, between: float, beyond: float) -> float:
+    """The strength for more rows by the power law through those that are best for two numbers of rows.
+
+    The best alpha often grows with the number of rows, and falls where inputs nearly repeat. The power is at most one,
+    and the law is followed no further than to a factor of ten.
+
+    Parameters
+    ----------
+    smaller, larger : float
+        The best strengths for two numbers of rows.
+    between, beyond : float
+        Factors from the first to the second number of rows, and from there to all.
+    """
+    power = np.clip(np.log(larger / smaller) / np.log(between), -1.0, 1.0)
+    return float(larger * np.clip(beyond**power, 0.1, 10.0))
 
 
 def _from(found: Tuned | None, kernel: Kernel, strength: float) -> tuple[Kernel, float]:

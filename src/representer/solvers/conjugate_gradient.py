@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from representer import _parallel
 from representer.features.pivoted_cholesky import pivoted_cholesky
@@ -19,6 +18,8 @@ from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Progress, Result, Work, certify
 from representer.solvers.cholesky import is_tiny
 from representer.solvers.memory import bytes_of_tiles, stores_matrix, working_memory
+from representer.solvers.preconditioners import BLOCKS_FROM, GRAM_RUNS, GROUP_ROWS, BlockPreconditioner, blocks_help
+from representer.solvers.preconditioners import Preconditioner as Preconditioner  # for processes, too
 
 PRODUCTS_SECONDS = 1.5e-8
 """Times n^2: some dozens of float32 products and the preconditioner, on two cores."""
@@ -26,9 +27,6 @@ EASY_RIDGE = 0.02
 """Part of the mean k(x, x) down to which alpha needs no more iterations: 7 to 22 at 16,000 rows, and 150 at 1e-3."""
 TINY_RIDGE = 20
 """How many times longer a ridge takes that float32 products drown: float64 products, and hundreds of them."""
-
-GRAM_RUNS = 4
-"""Parts of F F' that are summed on their own: each is as large as the whole."""
 
 name = "conjugate_gradient"
 iterations = "conjugate gradients"
@@ -38,7 +36,7 @@ way_out = "use fewer rows, or a larger memory="
 def cost(problem: RidgeProblem, budget: Budget) -> Plan:
     """A preconditioner of rank x n floats, some dozens of products, and n^2 floats where they fit easily."""
     n, memory, tiny = problem.n, working_memory(budget.memory), is_tiny(problem)
-    stored = stores_matrix(n, memory)
+    stored = stores_matrix(n, 2 * memory)
     form = "with a float32 matrix in memory" if stored else "without an n x n matrix"
     bytes_ = _bytes(problem, preconditioner_rank(n, memory // 4), 8 if tiny else 4, stored)
     plan = Plan(name, "n is large", bytes_, (4 if stored else 40) * n * n // 2, PRODUCTS_SECONDS * n * n, form=form)
@@ -55,41 +53,8 @@ def _bytes(problem: RidgeProblem, rank: int, for_each: int, stored: bool) -> int
     """A matrix if it is stored, a factor with so many bytes for each entry, its square, vectors, and work in flight."""
     n, vectors = problem.n, 16 * problem.right_hand_sides.nbytes + problem.gram.nbytes
     in_flight = max(bytes_of_tiles(problem.n, problem.gram.threads), 8 * rank * (GRAM_RUNS * rank + 512))
-    return 4 * n * n * stored + for_each * rank * n + 16 * rank**2 + vectors + in_flight
-
-
-class Preconditioner:
-    """(F'F + alpha I)^(-1) = (I - F' (F F' + alpha I)^(-1) F) / alpha for a factor F of low rank; one alpha per column.
-
-    F F' is small; it is summed in float64 where alpha is so far below its largest eigenvalue that float32 would not do.
-    """
-
-    def __init__(self, low_rank: LowRank, ridges: np.ndarray, threads: int | None = None):
-        self.F = low_rank.factor
-        total = np.einsum("ij,ij->", self.F, self.F, dtype=np.float64)
-        wide: Any = np.float64 if ridges.min() < 1e-6 * total else np.float32
-
-        def visit(run: Any) -> np.ndarray:
-            gram = np.zeros((len(self.F), len(self.F)))
-            for columns in run:
-                part = self.F[:, columns].astype(wide, copy=False)
-                gram += part @ part.T
-            return gram
-
-        chunks = _parallel.split(self.F.shape[1], 2048 if wide == self.F.dtype else 512)  # converted ones are copies
-        gram: Any = sum(_parallel.map_tiles(chunks, visit, threads=threads, runs=GRAM_RUNS))
-        self.factors = {}
-        for ridge in np.unique(ridges):
-            gram.ravel()[:: len(gram) + 1] += ridge
-            self.factors[ridge] = cho_factor(gram, lower=True, check_finite=False)
-            gram.ravel()[:: len(gram) + 1] -= ridge
-
-    def __call__(self, R: np.ndarray, ridges: np.ndarray) -> np.ndarray:
-        """(F'F + alpha I)^(-1) R."""
-        inside = (self.F @ R.astype(self.F.dtype)).astype(np.float64)
-        for ridge in np.unique(ridges):
-            inside[:, ridges == ridge] = cho_solve(self.factors[ridge], inside[:, ridges == ridge], check_finite=False)
-        return (R - self.F.T @ inside.astype(self.F.dtype)) / ridges
+    blocks = for_each * n * (rank + GROUP_ROWS) if n >= BLOCKS_FROM and np.ptp(problem.ridges) == 0.0 else 0
+    return 4 * n * n * stored + for_each * rank * n + blocks + 16 * rank**2 + vectors + in_flight
 
 
 @dataclass
@@ -125,13 +90,13 @@ def solve(
 
     Each outer step computes the residual in float64 and solves for a correction with float32 products. Where that no
     longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too. A
-    float32 matrix that takes less than a quarter of the memory is stored, which halves the time of a product.
+    float32 matrix that takes less than half of the working memory is stored, which halves the time of a product.
 
     ``start`` is a solution of a similar problem, such as one with another alpha; ``low_rank`` and the preconditioner
     that is made of it are those of an earlier problem with the same matrix.
     """
     begin, memory = perf_counter(), working_memory(budget.memory)
-    B, stored = problem.right_hand_sides, stores_matrix(problem.n, memory)
+    B, stored = problem.right_hand_sides, stores_matrix(problem.n, 2 * memory)
     scale = np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
     K64, K32 = problem.gram.astype(np.float64), problem.gram.astype(np.float32)
     # BLAS threads spin for a while after each call and would take cores from the tiles that follow
@@ -172,7 +137,7 @@ def _outer(
     """
     (K, K64), max_iter = forms, budget.max_iter
     goal = budget.tol / 3 if problem.intercept else budget.tol  # residuals of y and of D 1 add up
-    precondition = precondition or Preconditioner(state.low_rank, problem.ridges, budget.threads)
+    precondition = precondition or _preconditioner(problem, state.low_rank, budget)
     while state.size > goal and state.steps < max_iter:
         reduction = max(0.3 * goal / state.size, 1e-4 if state.single else 1e-10)
         report = None if budget.progress is None else _scaled(budget.progress, state.size)
@@ -195,6 +160,15 @@ def _outer(
             precondition = Preconditioner(state.low_rank, problem.ridges, budget.threads)
 
 
+def _preconditioner(problem: RidgeProblem, low_rank: LowRank, budget: Budget) -> Any:
+    """By the factor of low rank, and by blocks of what it leaves where that is much."""
+    wanted = preconditioner_rank(problem.n, working_memory(budget.memory) // 4)
+    if not blocks_help(problem, low_rank, wanted):
+        return Preconditioner(low_rank, problem.ridges, budget.threads)
+    K = problem.gram.astype(np.float32)
+    return BlockPreconditioner(problem, K, low_rank, budget.random_state, budget.threads)
+
+
 def _scaled(progress: Progress, size: float) -> Progress:
     return lambda what, residual: progress(what, residual * size)
 
@@ -215,7 +189,7 @@ def _inner(
     problem: RidgeProblem,
     K: Operator,
     R: np.ndarray,
-    precondition: Preconditioner,
+    precondition: Any,
     reduction: float,
     limits: tuple[int, int],
     progress: Progress | None,

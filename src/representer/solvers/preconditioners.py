@@ -1,0 +1,168 @@
+"""Preconditioners of ridge problems: a factor of low rank near K, alone or with blocks of nearby inputs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
+
+from representer import _parallel
+from representer.gram.low_rank import LowRank
+from representer.gram.tiled import Gram
+from representer.problems.ridge import RidgeProblem
+
+GRAM_RUNS = 4
+"""Parts of F F' that are summed on their own: each is as large as the whole."""
+GROUP_ROWS = 512
+"""Inputs of a block at most: all blocks together take as many operations as a factor of this rank."""
+BLOCKS_FROM = 4000
+"""Rows from which blocks are worth their making."""
+GROUPED_BY = 200
+"""Rows of a factor that tell which inputs are near each other."""
+POWER_STEPS = 5
+"""Of the power method for a direction of much variance."""
+FINE_RIDGE = 1e-6
+"""Part of the mean k(x, x) below which float32 values of a remainder are rounding."""
+
+
+def summed_gram(F: np.ndarray, wide: Any, threads: int | None) -> np.ndarray:
+    """F F' in float64, from products in a precision."""
+
+    def visit(run: Any) -> np.ndarray:
+        gram = np.zeros((len(F), len(F)))
+        for columns in run:
+            part = F[:, columns].astype(wide, copy=False)
+            gram += part @ part.T
+        return gram
+
+    chunks = _parallel.split(F.shape[1], 2048 if wide == F.dtype else 512)  # converted ones are copies
+    total: Any = sum(_parallel.map_tiles(chunks, visit, threads=threads, runs=GRAM_RUNS))
+    return total
+
+
+class Preconditioner:
+    """(F'F + alpha I)^(-1) = (I - F' (F F' + alpha I)^(-1) F) / alpha for a factor F of low rank; one alpha per column.
+
+    F F' is small; it is summed in float64 where alpha is so far below its largest eigenvalue that float32 would not do.
+    """
+
+    def __init__(self, low_rank: LowRank, ridges: np.ndarray, threads: int | None = None):
+        self.F = low_rank.factor
+        total = np.einsum("ij,ij->", self.F, self.F, dtype=np.float64)
+        gram = summed_gram(self.F, np.float64 if ridges.min() < 1e-6 * total else np.float32, threads)
+        self.factors = {}
+        for ridge in np.unique(ridges):
+            gram.ravel()[:: len(gram) + 1] += ridge
+            self.factors[ridge] = cho_factor(gram, lower=True, check_finite=False)
+            gram.ravel()[:: len(gram) + 1] -= ridge
+
+    def __call__(self, R: np.ndarray, ridges: np.ndarray) -> np.ndarray:
+        """(F'F + alpha I)^(-1) R."""
+        inside = (self.F @ R.astype(self.F.dtype)).astype(np.float64)
+        for ridge in np.unique(ridges):
+            inside[:, ridges == ridge] = cho_solve(self.factors[ridge], inside[:, ridges == ridge], check_finite=False)
+        return (R - self.F.T @ inside.astype(self.F.dtype)) / ridges
+
+
+class BlockPreconditioner:
+    """(F'F + B)^(-1), where B has the blocks of D K D + alpha I - F'F between inputs of one group, and zeros elsewhere.
+
+    Inputs are grouped by where they are in H, as far as F tells. What low rank leaves of a kernel is local, so that
+    blocks on the diagonal hold most of it. With B = L L' and W = F L'^(-1) it is
+    L'^(-1) (I - W' (I + W W')^(-1) W) L^(-1).
+
+    Parameters
+    ----------
+    problem : RidgeProblem
+        With a single alpha.
+    K : Gram
+        Its matrix in float32.
+    low_rank : LowRank
+        A factor of D K D.
+    random_state : int or Generator
+    threads : int, optional
+    """
+
+    def __init__(
+        self, problem: RidgeProblem, K: Gram, low_rank: LowRank, random_state: Any = 0, threads: int | None = None
+    ):
+        F, alpha, D = low_rank.factor, float(problem.alpha[0]), problem.sqrt_weights.ravel()
+        groups = bisected(F[:GROUPED_BY], GROUP_ROWS, np.random.default_rng(random_state))
+        self.order = np.concatenate(groups)
+        ends = np.cumsum([0, *map(len, groups)])
+        self.parts = [slice(a, b) for a, b in pairwise(ends)]
+        self.W, self.L = np.empty_like(F), [np.empty((0, 0), F.dtype)] * len(groups)
+
+        def visit(run: Any) -> None:
+            for s in run:
+                rows = groups[s]
+                some = F[:, rows]
+                S = K.block(rows, rows) * np.multiply.outer(D[rows], D[rows]) - some.T @ some
+                self.L[s] = _factor(np.asarray(S, F.dtype), alpha)
+                self.W[:, self.parts[s]] = solve_triangular(self.L[s], some.T, lower=True, check_finite=False).T
+
+        for _ in _parallel.map_tiles(list(range(len(groups))), visit, threads=threads):
+            pass
+        total = np.einsum("ij,ij->", self.W, self.W, dtype=np.float64)
+        gram = summed_gram(self.W, np.float64 if total > 1e6 else np.float32, threads)
+        gram.ravel()[:: len(gram) + 1] += 1.0
+        self.inner = cho_factor(gram, lower=True, check_finite=False)
+
+    def __call__(self, R: np.ndarray, ridges: np.ndarray) -> np.ndarray:
+        """(F'F + B)^(-1) R."""
+        with _parallel.one_blas_thread():  # others would wait for each other in every block
+            return self._applied(R)
+
+    def _applied(self, R: np.ndarray) -> np.ndarray:
+        V = self._solved(np.asarray(R[self.order], self.W.dtype), 0)
+        inside = cho_solve(self.inner, (self.W @ V).astype(np.float64), check_finite=False)
+        V = self._solved(V - self.W.T @ inside.astype(self.W.dtype), 1)
+        out = np.empty(R.shape)
+        out[self.order] = V
+        return out
+
+    def _solved(self, V: np.ndarray, transposed: int) -> np.ndarray:
+        """L^(-1) V, or L'^(-1) V."""
+        for part, L in zip(self.parts, self.L, strict=True):
+            V[part] = solve_triangular(L, V[part], lower=True, trans=transposed, check_finite=False)
+        return V
+
+
+def _factor(S: np.ndarray, alpha: float) -> np.ndarray:
+    """The Cholesky factor of S + alpha I, with a larger diagonal where rounding leaves that indefinite."""
+    size = float(np.abs(S.diagonal()).mean()) + alpha
+    for raised in (0.0, 1e-5, 1e-3, 1.0, 100.0):
+        A = S.copy()
+        A.ravel()[:: len(A) + 1] += A.dtype.type(alpha + raised * size)
+        potrf = lapack.spotrf if A.dtype == np.float32 else lapack.dpotrf
+        L, info = potrf(A, lower=1, clean=1)
+        if info == 0:
+            return L
+    return np.asfortranarray(np.diag(np.full(len(S), np.sqrt(size))).astype(S.dtype))
+
+
+def bisected(F: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Groups of at most so many columns of F that are near each other: halves along the direction of most variance."""
+    todo, groups = [np.arange(F.shape[1])], []
+    while todo:
+        rows = todo.pop()
+        if len(rows) <= size:
+            groups.append(np.sort(rows))
+            continue
+        part = F[:, rows]
+        part -= part.mean(axis=1, keepdims=True)
+        direction = rng.normal(size=len(F)).astype(F.dtype)
+        for _ in range(POWER_STEPS):
+            direction = part @ (part.T @ direction)
+            direction /= max(float(np.linalg.norm(direction)), 1e-30)
+        order = np.argsort(part.T @ direction, kind="stable")
+        todo += [rows[order[: len(rows) // 2]], rows[order[len(rows) // 2 :]]]
+    return groups
+
+
+def blocks_help(problem: RidgeProblem, low_rank: LowRank, wanted: int) -> bool:
+    """Whether the factor leaves more than blocks of float32 values can resolve, for several of them and one alpha."""
+    fine = float(problem.alpha.min()) > FINE_RIDGE * float(problem.diagonal.mean())
+    return fine and low_rank.rank >= wanted and problem.n >= BLOCKS_FROM and np.ptp(problem.ridges) == 0.0
