@@ -232,3 +232,24 @@ def test_budget():
     for options in ({"memory": 0}, {"tol": 0.0}, {"tol": np.nan}):
         with pytest.raises(ValueError, match=next(iter(options))):
             Plain(**options)._budget()
+
+
+@pytest.mark.parametrize(
+    ("model", "way"),
+    [
+        (SVC(), "set probability=True before fit"),
+        (NuSVC(), "set probability=True before fit"),
+        (KernelRidgeClassifier(), "use KernelLogisticRegression, KernelClassifier, or sklearn.calibration"),
+        (KernelFisherDiscriminant(), "use KernelLogisticRegression"),
+    ],
+)
+def test_missing_probabilities_name_the_way_to_them(model, way):
+    for name in ("predict_proba", "predict_log_proba"):
+        with pytest.raises(AttributeError, match=f"This {type(model).__name__} has no {name}; {way}"):
+            getattr(model, name)
+        assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match=f"'{type(model).__name__}' object has no attribute 'probably'"):
+        _ = model.probably
+    with pytest.raises(AttributeError, match="'KernelRidge' object has no attribute 'predict_proba'"):
+        _ = KernelRidge().predict_proba
+    assert hasattr(SVC(probability=True), "predict_proba")

@@ -10,7 +10,16 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from representer import GaussianProcessRegressor, KernelRidge, KernelRidgeClassifier
+from representer import (
+    SVC,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelFisherDiscriminant,
+    KernelLogisticRegression,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeClassifier,
+)
 from representer.estimators import progress as module
 from representer.estimators.progress import Progress
 
@@ -130,6 +139,40 @@ def test_nobody_else_is_told(monkeypatch, clock, stream, verbose):
         progress.iterate("search", 1.0)
     assert silent.getvalue() == ""
     assert progress.steps == 2
+
+
+LONG = {
+    "Cholesky": KernelRidge(0.1),
+    "path": KernelRidge([0.1, 1.0]),
+    "conjugate gradients": KernelRidge(0.1, solver="conjugate_gradient"),
+    "search": KernelRidge(0.1, tune="loo", max_iter=2),
+    "components": KernelPCA(2),
+    "classes": SVC(),
+    "pairs of classes": SVC(C=2.0),
+    "logistic": KernelLogisticRegression(),
+    "discriminant": KernelFisherDiscriminant(),
+    "process": GaussianProcessRegressor(noise=0.1, optimizer=None),
+    "process with a search": GaussianProcessRegressor(),
+    "classifier": GaussianProcessClassifier(max_iter=30),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The search for hyper-parameters")
+@pytest.mark.parametrize("case", LONG)
+def test_no_long_fit_is_silent(monkeypatch, case):
+    """All are long here; then a terminal is told about each, and nothing if it is to be silent."""
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.0)
+    X, y = data(60)
+    regression = isinstance(LONG[case], (KernelRidge, GaussianProcessRegressor))
+    y = y if regression else np.digitize(y, [0.0] if case != "pairs of classes" else [-0.5, 0.5])
+    terminal = shown(monkeypatch, Terminal())
+    clone(LONG[case]).fit(X, y)
+    assert ": " in terminal.getvalue()
+    assert terminal.getvalue().endswith("\n") or case == "search"
+    if "verbose" in LONG[case].get_params():
+        terminal = shown(monkeypatch, Terminal())
+        clone(LONG[case]).set_params(verbose=-1).fit(X, y)
+        assert terminal.getvalue() == ""
 
 
 # ---- callbacks of scikit-learn ----

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 import sklearn
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -81,12 +82,21 @@ class KernelEstimator(KernelParameters):
     kernel: Any
     memory: int | None
     threads: int | None
+    _way_to_probabilities = (
+        "use KernelLogisticRegression, KernelClassifier, or sklearn.calibration.CalibratedClassifierCV around it"
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
+
+    def __getattr__(self, name: str) -> Any:
+        """Nothing but a way out where probabilities are missed."""
+        if name in ("predict_proba", "predict_log_proba") and is_classifier(self):
+            raise AttributeError(f"This {type(self).__name__} has no {name}; {type(self)._way_to_probabilities}.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _budget(self, step: Step = lambda: False) -> Budget:
         """What a fit may use, after its parameters are checked."""

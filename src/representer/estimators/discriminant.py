@@ -126,7 +126,10 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             if np.ndim(self.alpha):
                 problem, result = self._choose(problem, alphas, budget)
             else:
-                result = choose.solve_ridge(problem, budget, self.solver)
+                solver, plan = choose.ridge(problem, budget, self.solver)
+                plan.require()
+                budget.progress.expect(plan.solver, plan.seconds)
+                result = solver.solve(problem, budget, plan.reason)
         self.alpha_ = float(problem.alpha[0])
         self.kernel_, self.certificate_, self.X_fit_ = gram.kernel, result.certificate, X
         self.n_iter_ = max(1, result.certificate.iterations)

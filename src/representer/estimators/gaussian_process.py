@@ -209,8 +209,6 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         self._budget()
         check_noise(self.noise, n)
 
-    # ---- what a fit takes ----
-
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes.
 

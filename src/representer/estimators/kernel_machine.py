@@ -105,7 +105,7 @@ class Machine(Tunable, KernelEstimator):
         if self.tune is not None:
             problem = self._tuned(problem, X)
         plan = regularized.cost(problem, budget)
-        with budget.progress, _parallel.blas_threads_for(problem.n):
+        with budget.progress.expect(plan.solver, plan.seconds), _parallel.blas_threads_for(problem.n):
             result = regularized.solve(problem, budget, plan)
         gram, single = problem.gram, result.coef.shape[1] == 1
         self.kernel_, self.X_fit_, self.certificate_ = gram.kernel, gram.X, result.certificate
@@ -234,7 +234,7 @@ class KernelMachine(Machine):
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
     verbose : int
-        1 shows progress on long fits.
+        1 shows each step, -1 nothing; 0 shows fits that take more than three seconds, on a terminal.
 
     Attributes
     ----------

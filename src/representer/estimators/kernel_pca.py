@@ -51,7 +51,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     random_state : int or Generator
         Seed of the start of "davidson".
     verbose : int
-        1 shows progress on long fits.
+        1 shows each step, -1 nothing; 0 shows fits that take more than three seconds, on a terminal.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         problem = EigenProblem(gram, weights, self.center)
         solver, plan = choose.eigen(problem, budget, self.n_components, self.solver)
         plan.require()
-        with budget.progress, _parallel.blas_threads_for(problem.n):
+        with budget.progress.expect(plan.solver, plan.seconds), _parallel.blas_threads_for(problem.n):
             result, image_of_root = solver.solve(problem, budget, self.n_components, plan.reason)
         trace, D = problem.trace(image_of_root), problem.sqrt_weights
         self._check(result, trace, problem.n)

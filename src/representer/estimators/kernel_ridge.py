@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from representer.estimators.inputs import (
     reset_fitted,
     to_kernel,
 )
-from representer.estimators.progress import CallbackSupportMixin, observed, task
+from representer.estimators.progress import CallbackSupportMixin, never, observed, task
 from representer.estimators.ridge_in_span import RidgeInSpan
 from representer.estimators.tunable import Tunable, with_weight
 from representer.functions import Function
@@ -108,7 +108,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
             else:
                 solver, plan = choose.ridge(problem, budget, self.solver)
                 plan.require()
-                with self._watched(solver) as budget:
+                with self._watched(solver, plan) as budget:
                     result = solver.solve(problem, budget, plan.reason, last)
         self._keep(problem, result)
 
@@ -130,14 +130,12 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         return RidgeInSpan(self, kernel, basis, rows_of(X, targets, weights), alphas), path
 
     @contextmanager
-    def _watched(self, solver: Any) -> Iterator[Budget]:
+    def _watched(self, solver: Any, plan: Plan) -> Iterator[Budget]:
         """The budget of a solver whose iterations callbacks can follow, if it has some."""
-        if not hasattr(solver, "iterations"):
-            yield self._budget()
-            return
-        with task(self, solver.iterations, self.max_iter) as step:
+        watched = task(self, solver.iterations, self.max_iter) if hasattr(solver, "iterations") else nullcontext(never)
+        with watched as step:
             budget = self._budget(step)
-            with budget.progress:
+            with budget.progress.expect(solver.name, plan.seconds):
                 yield budget
 
     def _problem(
@@ -219,7 +217,8 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     def _along_path(self, problem: RidgeProblem, alphas: np.ndarray, budget: Budget) -> tuple[RidgeProblem, Result]:
         """Choose alpha by leave-one-out from one decomposition, and solve with it."""
         plan, every = choose.path_plan(problem, budget, alphas), np.arange(alphas.shape[1])
-        decomposition, path = choose.decompose(problem, alphas, plan, budget)
+        with budget.progress.expect("decomposition for all alphas", plan.seconds):
+            decomposition, path = choose.decompose(problem, alphas, plan, budget)
         scores = self._scores(path.predictions, problem)
         best = scores.argmax(axis=0)
         if not self.alpha_per_target:
@@ -329,7 +328,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     random_state : int or Generator
         Seed of the preconditioner.
     verbose : int
-        1 shows progress on long fits; so does ``set_callbacks(sklearn.callback.ProgressBar())``.
+        1 shows each step, -1 nothing; 0 shows fits that take more than three seconds, on a terminal. So does
+        ``set_callbacks(sklearn.callback.ProgressBar())``.
 
     Attributes
     ----------

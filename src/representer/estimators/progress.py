@@ -26,6 +26,11 @@ Step = Callable[[], bool]
 """Tells callbacks that a step is done; whether one of them wants to stop."""
 
 
+def never() -> bool:
+    """A step that does not want to stop."""
+    return False
+
+
 def observed(fit: Any) -> Any:
     """A method ``fit(self, X, y, ...)`` with a task tree that callbacks can follow, as `set_callbacks` promises."""
     if with_callbacks is None:

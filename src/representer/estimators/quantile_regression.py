@@ -53,7 +53,7 @@ class KernelQuantileRegression(RegressorMixin, Machine):
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
     verbose : int
-        1 shows progress on long fits.
+        1 shows each step, -1 nothing; 0 shows fits that take more than three seconds, on a terminal.
 
     Attributes
     ----------

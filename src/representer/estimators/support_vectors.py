@@ -78,7 +78,7 @@ class SupportVectorMachine(KernelEstimator):
         budget = self._limited(self._budget(), problem.n)
         plan = smo.cost(problem, budget) if plan is None else plan
         plan.require()
-        with budget.progress:
+        with budget.progress.expect(plan.solver, plan.seconds):
             return smo.solve(problem, budget, plan.reason, start)
 
     def _keep(

@@ -80,7 +80,7 @@ class PairwiseClassifier(ClassifierMixin):
             results = [self._fit_one(problem, self._start(problem), plan)]
             taken = results[0].certificate.bytes
         else:
-            duals, results, taken = self._solve_pairs(gram, codes, weights, plan.reason)
+            duals, results, taken = self._solve_pairs(gram, codes, weights, plan)
         scaled = [self._scaled(result) for result in results]
         coef, intercept = np.zeros((len(codes), len(duals))), np.array([b for _, b in scaled])
         for s, dual in enumerate(duals):
@@ -132,14 +132,14 @@ class PairwiseClassifier(ClassifierMixin):
         return weights
 
     def _solve_pairs(
-        self, gram: Gram, codes: np.ndarray, weights: np.ndarray, reason: str
+        self, gram: Gram, codes: np.ndarray, weights: np.ndarray, plan: Plan
     ) -> tuple[list[_Dual], list[Result], int]:
         """The pairs of classes, their results, and the bytes of their matrices.
 
         Pairs share kernel values where those of all fit the memory, and are solved at the same time, one on each
         thread; others one by one.
         """
-        budget, order = self._budget(), np.argsort(codes, kind="stable")
+        budget, order, reason = self._budget(), np.argsort(codes, kind="stable"), plan.reason
         edges = np.searchsorted(codes[order], np.arange(len(self.classes_) + 1))
         pairs, threads = list(combinations(range(len(self.classes_)), 2)), self.threads or _parallel.default_threads()
         rows = [order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]] for a, b in pairs]
@@ -150,13 +150,14 @@ class PairwiseClassifier(ClassifierMixin):
             return duals, results, max(result.certificate.bytes for result in results)
         doubles, stop = smo.shares_doubles(gram, np.diff(edges), budget), Event()
         matrices = ClassPairs(gram.take(order), edges, threads, doubles)
-        silent = replace(budget, progress=Progress(0, self.tol, stop.is_set))
+        silent = replace(budget, progress=Progress(-1, self.tol, stop.is_set))
 
         def solve(s: int) -> Result:
             with matrices.lent(*pairs[s]) as K:
                 return self._solved(K, duals[s], weights, reason, silent)
 
         with _parallel.one_blas_thread(), ThreadPoolExecutor(threads) as pool, budget.progress as progress:
+            progress.expect("pairs of classes", plan.seconds)
             try:
                 for result in in_order(solve, list(range(len(pairs))), pool, QUICK if doubles else 0.0):
                     results.append(result)
@@ -224,10 +225,10 @@ class PairwiseClassifier(ClassifierMixin):
             return self.classes_[(values > 0).astype(int)]
         return self.classes_[(self._by_class(values) if self.break_ties else self._votes(values)).argmax(axis=1)]
 
+    _way_to_probabilities = "set probability=True before fit"
+
     def _has_probability(self) -> bool:
-        if not self.probability:
-            raise AttributeError("predict_proba needs probability=True, to be set before fit.")
-        return True
+        return bool(self.probability)
 
     @available_if(_has_probability)
     @lazily
@@ -303,7 +304,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
     verbose : int
-        Whether to show the progress of a long fit.
+        1 shows each step, -1 nothing; 0 shows fits that take more than three seconds, on a terminal.
 
     Attributes
     ----------

@@ -70,14 +70,13 @@ class Tunable:
 
     def _told(self, step: Step) -> Step:
         """A step of the search that is shown, too."""
-        verbose = getattr(self, "verbose", 0)
-        progress = Progress(verbose, 1e-6, step)
+        progress = Progress(getattr(self, "verbose", 0), 1e-6, step)
 
         def shown() -> bool:
             progress.count("search for hyper-parameters", progress.steps + 1, max(SEARCH_STEPS, progress.steps + 1))
             return step()
 
-        return shown if verbose else step
+        return shown
 
     def _with_search(self, plan: Plan, gram: Any, memory: int, targets: int = 1) -> Plan:
         """The plan of a fit with the memory and time of the search before it, if there is one."""
