@@ -182,7 +182,7 @@ def test_probabilities_of_several_classes(digits):
 
 def test_probabilities_are_asked_for_before_fit():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(AttributeError, match="no attribute 'predict_proba'"):
+    with pytest.raises(AttributeError, match="no predict_proba; set probability=True before fit"):
         SVC().fit(X, y).predict_proba(X)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -183,12 +183,11 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
             self.search_, self.kernel_, found = self._optimized(
                 kernel.with_default_scales(X), X if direct else take(X, rows, kernel), Y[rows], here
             )
-        noise = given if np.ndim(given) else found
-        self._noise = MeasurementNoise.of(noise, self._scale)
-        self.noise_, self.y_fit_ = self._noise.variance, y.copy()
+        self._fitted_noise = given if np.ndim(given) else found  # in units of normalised targets
+        self.noise_, self.y_fit_ = MeasurementNoise.of(self._fitted_noise, self._scale).variance, y.copy()
         self.n_iter_ = max(self.search_.iterations, 1)
         with _parallel.blas_threads_for(len(Y)):
-            self._condition(X, Y, np.broadcast_to(np.asarray(noise, np.float64), len(Y)), plan)
+            self._condition(X, Y, plan)
         if not self.search_.values:
             prior = hyperparameter_search.log_prior(self.search_.names, self.priors, self.search_.theta)[0]
             self.search_ = replace(self.search_, values=[self.log_marginal_likelihood_ + prior])
@@ -258,27 +257,21 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         periods = Periods(kernel, X, Y, names)
         with task(self, SEARCH) as step, Progress(self.verbose, self.tol, step) as progress:
             progress.expect(SEARCH, self._work().seconds(len(Y)))
-            guide = Guide(
-                variance,
-                self.n_restarts,
-                self.random_state,
-                self.max_iter,
-                lambda value: progress.iterate(SEARCH, value),
-                periods.units(start),
-                periods.others(start, bounds),
-            )
+            told = partial(progress.iterate, SEARCH)
+            known = periods.units(start), periods.others(start, bounds)
+            guide = Guide(variance, self.n_restarts, self.random_state, self.max_iter, told, *known)
             search = hyperparameter_search.maximum(objective, names, start, bounds, guide)
         search.warn(self.bounds)
         found = float(np.exp(search.theta[-1])) if estimate else given
         return search, unknowns.kernel_at(search.theta), found
 
-    def _condition(self, X: Any, Y: np.ndarray, noise: np.ndarray, plan: Plan) -> None:
+    def _condition(self, X: Any, Y: np.ndarray, plan: Plan) -> None:
         """Condition on the data: posterior mean, likelihood and certificate."""
         inputs = doubled(X)
         with Progress(self.verbose, self.tol) as progress:
             alone = process_plan.plan(len(Y), Y.shape[1], 0, replace(self._work(), evaluations=0))
             progress.expect(f"posterior by {plan.solver}", alone.seconds)
-            posterior = process_plan.posterior(self.kernel_, X, self.noise_, plan, self._work())
+            posterior = process_plan.posterior(self.kernel_, X, self._fitted_noise, plan, self._work())
         if process_plan.is_direct(plan):
             found = posterior.condition(Y)
         else:
@@ -298,12 +291,16 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
             self.kernel_, inputs, self.dual_coef_, constant, prepared=posterior.inputs, threads=self.threads
         )
 
+    @property
+    def _noise(self) -> MeasurementNoise:
+        return MeasurementNoise.of(self._fitted_noise, self._scale) if hasattr(self, "function_") else NO_NOISE
+
     @cached_property
     def _process(self) -> GaussianProcess:
         """What the data leave open; a fit has it, and a model from a file factors its matrix once more."""
         X, plan = self.X_fit_, self._plan(self.X_fit_, len(self._mean))
         with _parallel.blas_threads_for(checks.number_of(X)):
-            posterior = process_plan.posterior(self.kernel_, X, self.noise_, plan, self._work())
+            posterior = process_plan.posterior(self.kernel_, X, self._fitted_noise, plan, self._work())
         return GaussianProcess(self.kernel_, doubled(X), posterior, self.threads)
 
     # ---- use ----
@@ -319,7 +316,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         if return_std and return_cov:
             raise ValueError("Ask for return_std or return_cov, not both.")
         X, process, mean, scale = self._at(X)
-        single, more = mean.ndim == 1, getattr(self, "_noise", NO_NOISE).of_new(noise, len(mean))
+        single, more = mean.ndim == 1, self._noise.of_new(noise, len(mean))
         if return_std:
             std = np.sqrt(process.variance(X)[:, None] * scale**2 + more)
             return mean, std[:, 0] if single else std
