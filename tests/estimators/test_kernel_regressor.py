@@ -96,6 +96,17 @@ def test_report_says_what_was_tried(model):
     assert text.count("\n") >= len(model.trials_)
 
 
+def test_report_says_what_to_try_next(table, model):
+    """Columns that do not matter, rows that are far off, or that nothing stands out."""
+    X, y = table
+    assert "try without the columns" in model.report() or "will help more than another kernel" in model.report()
+    spoilt = y[:80].copy()
+    spoilt[7] += 300.0
+    assert "rows are far off when left out: look at them, or try criterion='huber'" in (
+        KernelRegressor().fit(X[:80], spoilt).report()
+    )
+
+
 def test_plan_and_progress(table, capsys):
     X, y = table
     model = KernelRegressor(verbose=1, time_limit=1.0)

@@ -16,7 +16,7 @@ from representer.estimators.base import KernelEstimator, atomic, own, warn_user
 from representer.estimators.criteria import RidgeErrors, robust
 from representer.estimators.hyperparameters import deviation
 from representer.estimators.inputs import check_inputs, check_targets, check_weights, evenly_spaced
-from representer.estimators.model_search import MOST_ROWS, ModelSearch, Trial
+from representer.estimators.model_search import MOST_ROWS, SETTLED, ModelSearch, Trial
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -35,6 +35,8 @@ FACTOR_ROWS = 12_000
 COVERED, DEVIATIONS_OF_BAND = 0.96, 1.96
 """Share of the leave-one-out residuals that are within so many standard deviations: one in a hundred more than of new
 measurements, as the tuning has seen them."""
+FAR_OFF = 15.0
+"""Times the median of leave-one-out residuals: ten standard deviations of a normal law."""
 FEWEST = 5
 """Rows that leave-one-out needs at least to compare kernels."""
 
@@ -44,6 +46,8 @@ class SearchedModel(KernelEstimator):
 
     kernel = None
     _posterior: Any
+    _outlying = 0
+    """Rows whose leave-one-out residual is far beyond the others."""
     time_limit: float
     verbose: int
     random_state: int
@@ -159,7 +163,16 @@ class SearchedModel(KernelEstimator):
         spread = known / self._scales
         names = getattr(self, "feature_names_in_", np.arange(len(known)))
         idle = [str(name) for name, ratio in zip(names, spread, strict=True) if ratio > 30.0 * np.median(spread)]
-        return [f"try without the columns {', '.join(idle)}, which hardly matter."] if idle else []
+        last, advice = self.trials_[-1], []
+        if idle:
+            advice.append(f"try without the columns {', '.join(idle)}, which hardly matter.")
+        if last.rows >= MOST_ROWS and last.tuned.at_start - last.tuned.objective >= SETTLED:
+            advice.append("more rows still changed the kernel: try KernelRidge(kernel=model.kernel_, tune='loo').")
+        if self._outlying > 0:
+            advice.append(f"{self._outlying} rows are far off when left out: look at them, or try criterion='huber'.")
+        if last.form == "one length scale" and len(known) > 1:
+            advice.append("unseen rows could not tell columns apart: more rows, or fewer columns, may do.")
+        return advice or ["nothing stands out: more rows or better columns will help more than another kernel."]
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
@@ -262,6 +275,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         truth = problem.targets[rows]
         errors = truth - left_out.predictions
         scores = np.abs(errors) / np.sqrt(left_out.variances)[:, None]
+        far = FAR_OFF * np.median(scores, axis=0)
+        self._outlying = 0 if self.criterion == "huber" else int(np.count_nonzero(np.any(scores > far, axis=1)))
         amplitude = np.quantile(scores, COVERED, axis=0) / DEVIATIONS_OF_BAND
         self._amplitude, self._posterior = units * np.maximum(amplitude, 1e-300), None
         self._weights = np.ones(problem.n) if problem.weights is None else problem.weights
