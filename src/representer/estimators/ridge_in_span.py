@@ -44,7 +44,7 @@ class RidgeInSpan:
             alpha, result = self._along_path(plan, budget)
         else:
             solver, plan = choose.finite_ridge(self.problem, budget, self.model.solver)
-            with self.model._watched(solver) as watched:
+            with self.model._watched(solver, plan) as watched:
                 alpha, result = self.alphas[0], solver.solve(self.problem, watched, plan.reason)
         self._keep(alpha, result)
 

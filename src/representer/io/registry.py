@@ -37,6 +37,7 @@ from representer.estimators.svc_path import SVCPath
 from representer.estimators.svr import SVR, NuSVR
 from representer.estimators.tuning import Tuned
 from representer.estimators.two_sample import MMD
+from representer.features.approximation import Approximation
 from representer.features.nystroem import Nystroem
 from representer.features.random_features import RandomFeatures
 from representer.features.sketch import Sketch
@@ -70,7 +71,10 @@ NAMED_CLASSES: dict[str, type] = {
     **_exported(regularizers),
 }
 """Made of parameters; estimators have fitted attributes on top of them."""
-RECORD_CLASSES = (Both, Certificate, DocumentFrequencies, Network, Points, Polynomials, Search, Trial, Tuned)
+RECORD_CLASSES = (
+    *(Approximation, Both, Certificate, DocumentFrequencies, Network, Points, Polynomials),
+    *(Search, Trial, Tuned),
+)
 RECORDS: dict[str, type] = {each.__name__: each for each in RECORD_CLASSES}
 """Dataclasses, saved field by field."""
 CLASS_NAMES = {each: name for name, each in (NAMED_CLASSES | RECORDS).items()}
