@@ -3,11 +3,14 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from representer import SVC, KernelLogisticRegression, KernelPCA, KernelRidge, rows
+from representer import SVC, KernelLogisticRegression, KernelPCA, KernelRidge, Nystroem, rows
 from representer.estimators.on_rows import Passes
 from representer.kernels import RBF, On
+from representer.rows import checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -66,3 +69,55 @@ def test_passes_are_shown(capsys):
     quiet = Passes(0)
     quiet(10, 100)
     assert capsys.readouterr().err == ""
+
+
+def spanned(**options):
+    return KernelRidge(0.1, kernel=Nystroem(RBF(), 20), **options)
+
+
+def test_fits_from_anywhere_have_the_same_bits(rng, tmp_path):
+    X = rng.normal(size=(20_000, 3)).astype(np.float32)
+    y = np.sin(X).sum(axis=1).astype(float)
+    pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y}), tmp_path / "t.parquet")
+    np.save(tmp_path / "X.npy", X)
+    batches = [(X[a : a + 6000], y[a : a + 6000]) for a in range(0, 20_000, 6000)]
+    for solver in ("normal_equations", "conjugate_gradient"):
+        expected = spanned(solver=solver).fit(X, y)
+        assert expected.certificate_.converged
+        for data in (
+            (np.load(tmp_path / "X.npy", mmap_mode="r"), y),
+            (rows(tmp_path / "t.parquet", target="y"),),
+            (rows(lambda: iter(batches)),),
+        ):
+            model = spanned(solver=solver).fit(*data)
+            np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    lazy = da.from_array(X, chunks=(7000, 3)), da.from_array(y, chunks=7000)
+    model = spanned().fit(*lazy)
+    exact = spanned().fit(X, y).predict(X[:50].astype(float))
+    np.testing.assert_allclose(model.predict(X[:50].astype(float)), exact, rtol=1e-6)
+    np.testing.assert_allclose(model.predict(lazy[0])[:50].compute(), exact, rtol=1e-4)
+
+
+def test_fits_resume_to_the_same_bits(rng, tmp_path, monkeypatch):
+    X = rng.normal(size=(40_000, 2))
+    y, path = np.sin(X).sum(axis=1), tmp_path / "fit.npz"
+    monkeypatch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
+    expected = spanned().fit(X, y)
+
+    def interrupt(done, of):
+        if done > 20_000:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Passes, "__call__", lambda self, *told: interrupt(*told))
+    with pytest.raises(KeyboardInterrupt):
+        spanned().fit(rows(X, target=y, checkpoint=path))
+    assert path.exists()
+    monkeypatch.setattr(Passes, "__call__", lambda self, *told: None)
+    resumed = spanned().fit(rows(X, target=y, checkpoint=path))
+    np.testing.assert_array_equal(resumed.dual_coef_, expected.dual_coef_)
+    assert not path.exists()
+
+
+def test_generators_are_refused_with_the_number_of_passes(Xy):
+    with pytest.raises(ValueError, match=r"reads all rows 2 times .* come from a generator"):
+        spanned().fit(rows(iter([Xy])))

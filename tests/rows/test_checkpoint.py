@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from representer import rows
+from representer.kernels import RBF
 from representer.rows import checkpoint
 
 N = 100_000
@@ -127,3 +128,13 @@ def test_a_failure_while_writing_leaves_the_old_checkpoint(Xy, tmp_path, monkeyp
     assert path.read_bytes() == before
     monkeypatch.undo()
     np.testing.assert_array_equal(descent(rows(X, target=y, checkpoint=path))[0], descent(rows(X, target=y))[0])
+
+
+def test_what_a_part_keeps_for_later_does_not_change_its_digest(rng):
+    """A fit that resumes is given sums, and has not done the work that fills caches."""
+    A = RBF(1.0).prepare(rng.normal(size=(200, 70)))
+    before = checkpoint.digest(Step((A, RBF(1.0))))
+    assert A.used.all()
+    assert checkpoint.digest(Step((A, RBF(1.0)))) == before
+    assert checkpoint.digest(Step((A, RBF(2.0)))) != before
+    assert checkpoint.digest(Step((A[:199], RBF(1.0)))) != before

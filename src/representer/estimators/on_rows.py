@@ -15,6 +15,9 @@ from representer.rows.arrays import ArrayRows, is_elsewhere
 from representer.rows.base import Rows
 from representer.rows.distributed.dask_rows import DaskRows, is_dask
 
+LEAST_PASSES = 2
+"""Of any fit."""
+
 
 @contextmanager
 def fitted_to(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
@@ -26,6 +29,7 @@ def fitted_to(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tupl
     if not isinstance(X, Rows):
         yield args, options
         return
+    X.require(LEAST_PASSES, "for sums, and for the residual that a certificate is made of; more for landmarks")
     shown = Passes(getattr(model, "verbose", 0))
     with X.fitting(), shown:
         yield (X.watched(shown), *args[1:]), {name: value for name, value in options.items() if name != "X"}

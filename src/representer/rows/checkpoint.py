@@ -8,6 +8,8 @@ beginning, and is given these sums in place of passes over rows.
 from __future__ import annotations
 
 import os
+from dataclasses import fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -62,7 +64,7 @@ class Journal:
         if not number:
             self._begin(rows)
             self._pass = 1
-        key = str(content_hash(part))
+        key = digest(part)
         first, sums = 0, None
         if number < len(self._entries):
             known, sums = self._entries[number]
@@ -108,6 +110,35 @@ class Journal:
     def remove(self) -> None:
         """The fit is done."""
         self.path.unlink(missing_ok=True)
+
+
+def digest(value: Any) -> str:
+    """A hash of what an object was made of; what it has found out since and keeps, such as `used` of rows, is left out.
+
+    A fit that resumes has not done what would have filled such caches.
+    """
+    return str(content_hash(_made_of(value)))
+
+
+def _made_of(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_made_of(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _made_of(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif hasattr(value, "get_params") and not isinstance(value, type):
+        parts = value.get_params(deep=False)
+    elif type(value).__module__.split(".")[0] == __name__.split(".")[0]:
+        kept = {name for kind in type(value).__mro__ for name, each in vars(kind).items() if _is_cache(each)}
+        parts = {name: each for name, each in vars(value).items() if name not in kept}
+    else:
+        return value
+    return [f"{type(value).__module__}.{type(value).__qualname__}", _made_of(parts)]
+
+
+def _is_cache(attribute: Any) -> bool:
+    return isinstance(attribute, cached_property)
 
 
 def _read(path: Path) -> tuple[str, list[tuple[str, Sums]], int]:

@@ -45,7 +45,8 @@ class Preconditioner:
     """(n / s) Phi_s' W Phi_s + alpha I from s sampled rows, less the part along their mean."""
 
     def __init__(self, problem: FiniteRidge):
-        design = replace(problem.design, orthonormal=False)
+        # row by row in float64: R' G R of float32 sums loses so many digits that it may not be definite
+        design = replace(problem.design, basis=problem.design.basis.astype(np.float64), orthonormal=True)
         m, n = problem.size, problem.n
         X, _, w = problem.rows.sample(min(n, SAMPLED * m), 1)
         weights = weights_of(w, min(n, SAMPLED * m))
