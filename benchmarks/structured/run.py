@@ -102,7 +102,7 @@ def speed_on_graphs(table: Table) -> None:
     rows: list[tuple[str, Kernel, Any, int, float]] = [
         ("vertex histogram", VertexHistogram(), Histogram(), len(graphs), 5),
         ("Weisfeiler-Lehman, 5 rounds", WeisfeilerLehman(5), Subtrees(n_iter=5, base_graph_kernel=Histogram), 0, 20),
-        ("shortest path", ShortestPath(), Paths(algorithm_type="bfs"), 0, 20),
+        ("shortest path", ShortestPath(), Paths(), 0, 20),
         (
             "optimal assignment, 5 rounds",
             WeisfeilerLehman(5, compare=HistogramIntersection()),

@@ -8,13 +8,29 @@ import numpy as np
 
 from representer._loops import graph_patterns, words
 from representer.kernels import checks
+from representer.kernels.candidates import Candidates
 from representer.kernels.counts import Counted, Counts
+from representer.kernels.graph_edits import graph_candidates
 from representer.kernels.graph_inputs import Graphs
 
 NO_LABELS = np.empty(0, np.uint64)
 
 
-class VertexHistogram(Counts):
+class GraphKernel:
+    """What kernels of graphs share, beside `Counts`: how they read graphs, and which graphs there are beside these."""
+
+    node_label: str | None = None
+    edge_label: str | None = None
+
+    def _graphs(self, X: Any) -> Graphs:
+        return Graphs.of(X, self.node_label, self.edge_label)
+
+    def candidates(self, X: Any) -> Candidates:
+        """Graphs with an edge, a leaf or a label changed, as `Graphs` of one."""
+        return graph_candidates(self._graphs(X))
+
+
+class VertexHistogram(GraphKernel, Counts):
     """k(G, H) = sum_u (nodes of G with the label u) (nodes of H with the label u).
 
     Parameters
@@ -30,15 +46,15 @@ class VertexHistogram(Counts):
         self.node_label = node_label
 
     def count(self, X: Any) -> Counted:
-        graphs = Graphs.of(X, self.node_label)
+        graphs = self._graphs(X)
         return Counted(graphs.owner, graphs.node_labels)
 
     def names(self, X: Any, places: np.ndarray) -> list[str]:
-        graphs = Graphs.of(X, self.node_label)
+        graphs = self._graphs(X)
         return [str(graphs.name(key)) for key in graphs.node_labels[places]]
 
 
-class EdgeHistogram(Counts):
+class EdgeHistogram(GraphKernel, Counts):
     """k(G, H) = sum_u (edges of G with the label u) (edges of H with the label u); edges without labels are all alike.
 
     Parameters
@@ -64,7 +80,7 @@ class EdgeHistogram(Counts):
 
     def _edges(self, X: Any) -> tuple[Graphs, np.ndarray]:
         """The graphs, and the entries that are edges: of two directions the one from the smaller node."""
-        graphs = Graphs.of(X, self.node_label, self.edge_label)
+        graphs = self._graphs(X)
         return graphs, np.flatnonzero(graphs.directed | (graphs.sources <= graphs.indices))
 
     def count(self, X: Any) -> Counted:
@@ -88,7 +104,7 @@ class EdgeHistogram(Counts):
         return names
 
 
-class WeisfeilerLehman(Counts):
+class WeisfeilerLehman(GraphKernel, Counts):
     """k(G, H) = sum_i w_i sum_u (nodes of G with the label u in round i) (those of H), i = 0, ..., rounds.
 
     In each round the new label of a node is made of its old one and of those of its neighbours, so a label of round i
@@ -145,9 +161,6 @@ class WeisfeilerLehman(Counts):
     def n_levels(self) -> int:
         return self.rounds + 1
 
-    def _graphs(self, X: Any) -> Graphs:
-        return Graphs.of(X, self.node_label, self.edge_label)
-
     def count(self, X: Any) -> Counted:
         graphs = self._graphs(X)
         labels = [words.scattered(graphs.node_labels)]
@@ -175,7 +188,7 @@ class WeisfeilerLehman(Counts):
         return f"{label}({' '.join(sorted(around))})"
 
 
-class ShortestPath(Counts):
+class ShortestPath(GraphKernel, Counts):
     """k(G, H) = sum_u (pairs of nodes of G with the pattern u) (those of H), u two labels and how far apart they are.
 
     The distance is the number of steps of a shortest path. Pairs count in both directions; nodes without a path
@@ -198,7 +211,7 @@ class ShortestPath(Counts):
         self.node_label = node_label
 
     def _pairs(self, X: Any) -> tuple[Graphs, tuple[np.ndarray, ...]]:
-        graphs = Graphs.of(X, self.node_label)
+        graphs = self._graphs(X)
         return graphs, graph_patterns.distances(graphs.node_labels, graphs.starts, graphs.indptr, graphs.indices)
 
     def count(self, X: Any) -> Counted:

@@ -81,7 +81,8 @@ def preimage(function: Function, method: str = "auto", **options: Unpack[Options
     ==============  ======================================================  ======================================
 
     "auto" is "search" when ``neighbours`` is given; else "fixed_point" for a kernel that is a function of the distance;
-    else "gradient" if the kernel has one; else "search" for strings, sets, rankings and categories; else "nearest".
+    else "gradient" if the kernel has one; else "search" for strings, sets, rankings, categories and graphs; else
+    "nearest".
 
     Parameters
     ----------

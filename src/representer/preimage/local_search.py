@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from representer import _parallel
+from representer.kernels.graph_inputs import Graphs
 from representer.preimage.edits import Neighbours, edits_for
 from representer.preimage.target import Target
 
@@ -35,8 +36,8 @@ def search(
     target : Target
     neighbours : callable, optional
         From one object to a list of objects that differ little from it. Known for strings (substitute, insert, delete
-        or swap letters of the training strings), sets (add, remove or exchange items), rankings (move an item) and
-        categories (change one).
+        or swap letters of the training strings), sets (add, remove or exchange items), rankings (move an item),
+        categories (change one) and graphs (add or remove an edge or a leaf, or change a label).
     n_starts : int
         How many objects are kept at a time.
     max_iter : int
@@ -54,7 +55,7 @@ def search(
     objects = target.X if known is None else known.objects
     if change is None:
         raise TypeError(
-            "Small changes are known for lists of strings and of sets, for rankings and categories; for others "
+            "Small changes are known for lists of strings and of sets, rankings, categories and graphs; for others "
             "pass neighbours=, a function from one object to a list of similar ones, or use method='nearest'."
         )
     index = target.nearest(n_starts)
@@ -118,6 +119,8 @@ def _key(x: Any) -> Any:
         return frozenset(x)
     if isinstance(x, list | np.ndarray):
         return tuple(x)
+    if isinstance(x, Graphs):
+        return tuple(part.tobytes() for part in (x.node_labels, x.indptr, x.indices, x.edge_labels))
     try:
         hash(x)
     except TypeError:
