@@ -1,6 +1,6 @@
 """How fast are Gram matrices of series, rankings and random walks on graphs, and what do they find?
 
-    pip install grakel==0.1.11 tslearn==0.10.0
+    pip install -r benchmarks/structured/requirements.txt
     python benchmarks/structured/objects.py
 
 Times are seconds of CPU, of both libraries in one run, from the same inputs to the dense matrix; entries are compared

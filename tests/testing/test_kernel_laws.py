@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from broken_kernels import Broken, ByPosition
 
-from representer.kernels import RBF, Laplacian, Sigmoid, Stationary
+from representer.kernels import RBF, Laplacian, Sigmoid, Spectrum, Stationary
 from representer.testing import (
     check_kernel,
 )
@@ -109,6 +109,23 @@ class NotANumber(Broken):
         return np.full(len(X), np.nan)
 
 
+class LosesUnseen(Spectrum):
+    """Words that the other side does not have are forgotten."""
+
+    rowwise = False
+
+    def prepare(self, X, like=None):
+        kept = None if like is None else like.letters
+        inputs = super().prepare(X if kept is None else ["".join(c for c in x if c in kept) for x in X])
+        inputs.letters = set("".join(X))
+        return inputs
+
+
+class DiagOfParts(Broken):
+    def diag(self, X):
+        return super().diag(X) * (1.0 if len(X) == 12 else 1.01)
+
+
 @pytest.mark.parametrize(
     ("kernel", "law"),
     [
@@ -121,6 +138,7 @@ class NotANumber(Broken):
         (Indefinite(), "a positive semidefinite kernel has the eigenvalue -"),
         (ByPosition(), "the order of the inputs matters"),
         (BySize(), "a block differs from the whole"),
+        (DiagOfParts(), r"k\(x, x\) depends on the other inputs"),
         (NeverEqual(), "clone.kernel. is not equal"),
         (WrongSquares(), r"radial.squared\(\) is not the squared distance"),
         (WrongLogarithm(), r"radial.log\(\) is not the logarithm"),
@@ -135,6 +153,13 @@ class NotANumber(Broken):
 def test_check_kernel_finds(X, kernel, law):
     with pytest.raises(AssertionError, match=law):
         check_kernel(kernel, X)
+
+
+def test_check_kernel_finds_what_is_lost_of_objects():
+    words = ["ab", "aba", "cd", "dcd"]
+    check_kernel(Spectrum(1), words)
+    with pytest.raises(AssertionError, match=r"k\(x, x\) depends on what x is paired with"):
+        check_kernel(LosesUnseen(1), words)
 
 
 def test_check_kernel_passes_what_is_right(X):
