@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators import hyperparameter_search, process_plan
-from representer.estimators.base import KernelEstimator, atomic, warn_user
+from representer.estimators.base import KernelEstimator, atomic
 from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameter_search import Guide, Search
 from representer.estimators.hyperparameters import ProcessParameters, deviation
 from representer.estimators.inputs import check_inputs, check_targets, evenly_spaced, is_precomputed, take, to_kernel
 from representer.estimators.measurement_noise import NO_NOISE, MeasurementNoise, check_noise
+from representer.estimators.process_in_span import through_span
 from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
 from representer.estimators.spectrum import Periods
 from representer.functions import Function
@@ -36,6 +37,7 @@ OPTIONS = {
 }
 SEARCH = "search for hyper-parameters"
 COVARIANCE_WAY_OUT = "return_std=True, sample(pathwise=True), fewer inputs at a time, or a larger memory="
+MEAN_ADVICE = "use more noise, solver='cholesky' if n x n fits the memory, or a larger tol"
 
 
 class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -162,6 +164,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
 
     @observed
     @atomic
+    @through_span
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets). Of X a copy is kept."""
         kernel = self._prior_kernel()
@@ -208,6 +211,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         self._budget()
         check_noise(self.noise, n)
 
+    @through_span
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and kernel values that it takes.
 
@@ -277,11 +281,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         else:
             with task(self, "conjugate gradients") as step, Progress(self.verbose, self.tol, step) as progress:
                 found = posterior.condition(Y, progress)
-        if not found.certificate.converged:
-            warn_user(
-                f"The posterior mean reached a relative residual of {found.certificate.residual:.2g}, not "
-                f"{self.tol:.2g}; use more noise, solver='cholesky' if n x n fits the memory, or a larger tol.",
-            )
+        self._warn_unless_converged(found.certificate, MEAN_ADVICE)
         coef, single = found.coef * self._scale, self._single_output
         self.dual_coef_, constant = (coef[:, 0], self._mean[0]) if single else (coef, self._mean)
         self.X_fit_, self.certificate_ = X, found.certificate

@@ -21,6 +21,7 @@ from representer.estimators import hyperparameter_search
 from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameters import LatentParameters, LogParameters
+from representer.estimators.in_span import refuse
 from representer.estimators.inputs import is_precomputed, require_numbers, to_kernel
 from representer.functions import Function
 from representer.kernels import checks
@@ -181,6 +182,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         require_definite(kernel, "a Gaussian process")
         if not kernel.on_vectors or is_precomputed(kernel):
             raise ValueError(f"{kernel!r} is not a kernel on vectors, and latent points are vectors; use RBF(), say.")
+        refuse(kernel, "GPLVM, which moves its inputs,", "an exact kernel with inducing points")
         return kernel
 
     def _check_options(self) -> None:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from representer import _parallel
 from representer._loops.k_smallest import keep_smallest
 from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.in_span import refuse
 from representer.estimators.inputs import check_inputs, check_labels, check_targets, to_kernel
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -72,6 +73,7 @@ class _Neighbors(KernelEstimator):
             )
         self.kernel_ = to_kernel(self.kernel).with_default_scales(X)
         require_definite(self.kernel_, "a distance")
+        refuse(self.kernel_, type(self).__name__, "an exact kernel, or scikit-learn's neighbours of fit_transform(X)")
         self.X_fit_, self.n_samples_fit_ = X, n
         self._fitted = self._gram(self.kernel_, X)
 

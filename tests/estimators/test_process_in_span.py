@@ -1,0 +1,42 @@
+"""Gaussian processes with approximations: exact at full rank, below the evidence else, and wide away from the data."""
+
+import numpy as np
+import pytest
+
+from representer import GaussianProcessRegressor, Nystroem, RandomFeatures
+from representer.kernels import RBF
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-2.0, 2.0, size=(80, 1))
+y = np.sin(3.0 * X[:, 0]) + 0.1 * rng.normal(size=80)
+
+
+def test_full_rank_is_exact():
+    exact = GaussianProcessRegressor(kernel=RBF(0.5), noise=0.01, optimizer=None).fit(X, y)
+    model = GaussianProcessRegressor(kernel=Nystroem(RBF(0.5), landmarks=X), noise=0.01).fit(X, y)
+    new = np.linspace(-4.0, 4.0, 9)[:, None]
+    for a, b in zip(model.predict(new, return_std=True), exact.predict(new, return_std=True), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    np.testing.assert_allclose(
+        model.predict(new, return_cov=True)[1], exact.predict(new, return_cov=True)[1], atol=1e-5
+    )
+    np.testing.assert_allclose(model.log_marginal_likelihood_, exact.log_marginal_likelihood_, rtol=1e-5)
+
+
+def test_noise_is_found_and_variances_stay():
+    model = GaussianProcessRegressor(kernel=Nystroem(RBF(0.5), 15), normalize_y=True).fit(X, y)
+    assert 0.003 < model.noise_ < 0.03  # 0.01 is true
+    mean, std = model.predict(np.array([[0.0], [40.0]]), return_std=True)
+    np.testing.assert_allclose(std[1], y.std(), rtol=1e-3)
+    assert std[0] < 0.1
+    assert abs(mean[0]) < 0.2
+    assert model.function_.coef.shape == (15,)
+    assert model.certificate_.converged
+    assert model.plan(X, y).passes == 2
+
+
+def test_several_targets_and_refusals():
+    model = GaussianProcessRegressor(kernel=RandomFeatures(RBF(0.5), 64)).fit(X, np.column_stack([y, 2.0 * y]))
+    assert model.predict(X, return_std=True)[1].shape == (80, 2)
+    with pytest.raises(ValueError, match="one positive variance"):
+        GaussianProcessRegressor(kernel=Nystroem(RBF(), 5), noise=np.ones(80)).fit(X, y)
