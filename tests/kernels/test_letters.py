@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from representer.kernels import Spectrum
+from representer import Gram
+from representer.kernels import Spectrum, Tanimoto, WeightedDegree
 from representer.kernels.letters import Letters
 
 STRINGS = ["größe", "", "ab", "🙂ab"]
@@ -35,6 +36,14 @@ def test_tables_of_bytes_and_columns():
     expected = Spectrum(2)(["ACG", "TAC"])
     for X in (rows, np.array([["ACG"], ["TAC"]]), pd.Series(["ACG", "TAC"])):
         assert np.array_equal(Spectrum(2)(X), expected)
+
+
+def test_bytes_are_not_rounded():
+    """Solvers ask for float32 values first; letters stay what they are."""
+    rows = np.frombuffer(b"ACGTAC", np.uint8).reshape(2, 3)
+    for kernel in (Spectrum(2), WeightedDegree(2), Tanimoto(packed=True)):
+        K = Gram(kernel, rows)
+        assert np.array_equal(K.astype(np.float32).dense(), K.dense())
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])

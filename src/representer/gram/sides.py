@@ -139,6 +139,8 @@ class Given(Inputs):
     def astype(self, dtype: Any, like: Any = None) -> Inputs:
         if self.dtype == dtype or not _is_numeric(self.X) or not _fits(self.X, dtype):
             return self
+        if not self.kernel.on_vectors and self.X.dtype.kind != "f":  # letters or bits, which are no numbers to round
+            return self
         origin = None if self._origin is None else self._origin()
         if origin is not None and origin.dtype == dtype:
             return origin
