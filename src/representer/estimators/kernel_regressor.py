@@ -46,7 +46,7 @@ class SearchedModel(KernelEstimator):
 
     kernel = None
     _posterior: Any
-    _outlying = 0
+    _outlying: int
     """Rows whose leave-one-out residual is far beyond the others."""
     time_limit: float
     verbose: int
@@ -99,7 +99,7 @@ class SearchedModel(KernelEstimator):
         Columns are centred, which changes nothing but the intercept: values of the linear part, whose coefficients have
         the sum zero, are small differences of large ones otherwise.
         """
-        self._centre = np.median(X, axis=0)
+        self._centre, self._outlying = np.median(X, axis=0), 0
         X = X - self._centre
         best = self._searched(X, targets, weights, loss)
         self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
