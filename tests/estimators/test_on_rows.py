@@ -52,9 +52,11 @@ def test_answers_about_dask_data_frames(Xy):
 
 
 def test_estimators_that_need_all_inputs_say_so(Xy):
-    for data in (rows(Xy[0], target=Xy[1]), rows(Xy[0])):
-        with pytest.raises(TypeError, match=r"KernelPCA with this kernel needs all inputs at once"):
-            KernelPCA().fit(data)
+    X, y = Xy
+    lazy = da.from_array(X, chunks=(30, 3)), da.from_array(y, chunks=30)
+    for model, data in ((KernelPCA(), (rows(X),)), (SVC(), (rows(X, target=y > 0),)), (KernelPCA(), lazy)):
+        with pytest.raises(TypeError, match=f"{type(model).__name__} needs all inputs at once, not rows"):
+            model.fit(*data)
 
 
 def test_passes_are_shown(capsys):

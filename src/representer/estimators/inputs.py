@@ -23,7 +23,6 @@ from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.histogram import Chi2
 from representer.kernels.precomputed import Precomputed
 from representer.kernels.stationary import RBF, Laplacian, Matern
-from representer.rows.base import Rows
 from representer.rows.distributed.lazy import is_lazy, lazily
 
 LARGEST_TARGET = 1e151
@@ -71,6 +70,9 @@ class KernelParameters(BaseEstimator):
     Methods that answer about each row of X alone answer lazily about collections of Dask.
     """
 
+    takes_rows = False
+    """Whether `fit` takes rows that are read in blocks."""
+
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
         for name in ROW_METHODS:
@@ -113,11 +115,6 @@ def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
             return X
         if getattr(estimator, "n_features_in_", None) == X.shape[1] and not hasattr(estimator, "feature_names_in_"):
             return X
-    if isinstance(X, Rows):
-        raise TypeError(
-            f"{type(estimator).__name__} with this kernel needs all inputs at once, not rows that are read in blocks; "
-            "use a kernel such as Nystroem(RBF(), 1000) or RandomFeatures(RBF(), 1000), or pass arrays."
-        )
     checks.unmasked(X, "X")
     if kernel.on_vectors and _is_mapped(X):  # scikit-learn would return a plain array, which is prepared all at once
         validate_data(estimator, X[:1].view(np.ndarray), dtype=[np.float64, np.float32], reset=reset)

@@ -363,6 +363,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     True
     """
 
+    takes_rows = True
+
     @observed
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:

@@ -29,6 +29,11 @@ def fitted_to(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tupl
     if not isinstance(X, Rows):
         yield args, options
         return
+    if not getattr(model, "takes_rows", False):
+        raise TypeError(
+            f"{type(model).__name__} needs all inputs at once, not rows that are read in blocks or lie on a cluster; "
+            "pass arrays or memory maps, or use KernelRidge with a kernel such as Nystroem(RBF(), 1000)."
+        )
     X.require(LEAST_PASSES, "for sums, and for the residual that a certificate is made of; more for landmarks")
     shown = Passes(getattr(model, "verbose", 0))
     with X.fitting(), shown:
