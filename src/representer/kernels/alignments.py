@@ -21,8 +21,8 @@ class GlobalAlignment(Kernel):
     Parameters
     ----------
     length_scale : float or None
-        Estimators choose the root of the mean squared distance of a sample from the mean one times the root of the
-        median length where None is given.
+        Estimators choose the root of the mean squared distance of a sample from the mean one times the fourth root of
+        the median length where None is given; the longer the series, the more factors there are.
     normalize : bool
         Whether k is divided by sqrt(k(x, x) k(y, y)). Without that it grows as 5.8^T with the length T of the series,
         out of the range of floats from about 400 samples on; `Normalized` would come too late.
@@ -59,7 +59,7 @@ class GlobalAlignment(Kernel):
             samples, each = np.concatenate(series), each / each.sum()
             centred = samples - each @ samples
             spread = np.sqrt(each @ np.einsum("ij,ij->i", centred, centred))
-            scale = checks.default_scale(spread * np.sqrt(_median([len(x) for x in series], share)))
+            scale = checks.default_scale(spread * _median([len(x) for x in series], share) ** 0.25)
         return GlobalAlignment(scale, self.normalize)
 
     def prepare(self, X: Any, like: Ragged | None = None) -> Ragged:
