@@ -57,9 +57,7 @@ def test_long_series():
 
 def test_default_length_scale():
     X = [np.array([0.0, 2.0]), np.array([0.0, 2.0, 0.0, 2.0]), np.array([0.0, 2.0, 0.0, 2.0])]
-    assert GlobalAlignment().with_default_scales(X).length_scale == pytest.approx(
-        np.sqrt(2)
-    )  # 1 times the fourth root of 4
+    assert GlobalAlignment().with_default_scales(X).length_scale == pytest.approx(np.sqrt(2))  # 4 ** (1 / 4)
     weighted = GlobalAlignment().with_default_scales(X[:2], np.array([1.0, 2.0]))
     assert weighted.length_scale == pytest.approx(np.sqrt(2))
     assert GlobalAlignment().with_default_scales([np.ones(3)]).length_scale == 1.0
