@@ -32,7 +32,7 @@ def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None)
     """Some dozen passes of n m values, and a factor of m x m doubles."""
     n, m = problem.n, problem.size
     passes = TYPICAL_STEPS + 2
-    seconds = passes * (PASS_SECONDS + n * m * 0.5 * PAIR_SECONDS) + (SAMPLED + 1) * m**3 / 5e10
+    seconds = passes * (PASS_SECONDS + n * m * PAIR_SECONDS) + (SAMPLED + 1) * m**3 / 5e10
     bytes_ = 8 * 4 * m * m + 8 * SAMPLED * m * m + bytes_of_blocks(problem, budget)
     plan = Plan(name, "the basis is large", int(bytes_), passes * n * m, seconds, passes=passes)
     if problem.alpha.min() == 0:
