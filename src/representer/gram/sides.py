@@ -214,4 +214,8 @@ def _arrays(prepared: Any) -> dict[int, np.ndarray]:
         parts = [prepared.data, prepared.indices, prepared.indptr]
     else:
         parts = list(vars(prepared).values()) if isinstance(prepared, Prepared) else []
-    return {key: array for part in parts for key, array in _arrays(part).items()}
+    arrays = {id(part): part for part in parts if isinstance(part, np.ndarray)}
+    for part in parts:
+        if isinstance(part, Prepared) or sparse.issparse(part):
+            arrays |= _arrays(part)
+    return arrays

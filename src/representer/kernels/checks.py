@@ -18,6 +18,8 @@ COPIED_BYTES = 2**24
 
 def number_of(X: Any) -> int:
     """How many inputs X holds: rows of an array, a sparse matrix or a data frame, or items of a list."""
+    if type(X) is np.ndarray and X.size:  # most inputs are, and small fits ask often
+        return len(X)
     if isinstance(X, str | bytes | dict) and not sparse.issparse(X):  # a sparse matrix may be a dict of its entries
         raise TypeError(f"X is a single {type(X).__name__}; pass a list of inputs, an array or a data frame.")
     if is_graph_object(X):

@@ -70,10 +70,16 @@ class BoxProblem:
         """The sum of c over each group."""
         return np.zeros(self.n_groups) if self.totals is None else self.totals
 
+    def _sums_of(self, c: np.ndarray) -> np.ndarray:
+        """The sum of these coefficients over each group."""
+        if self.groups is None:
+            return np.array([c.sum()])
+        return np.bincount(self.groups, c, minlength=self.n_groups)
+
     def infeasibility(self, c: np.ndarray) -> float:
         """How far c is from its boxes and sums, relative to sum_i |c_i|."""
         outside = max(float((self.lower - c).max()), float((c - self.upper).max()), 0.0)
-        off = np.abs(np.bincount(self.group_of, c, minlength=self.n_groups) - self.sums)
+        off = np.abs(self._sums_of(c) - self.sums)
         return float(max(outside, off.max()) / max(np.abs(c).sum(), np.finfo(np.float64).tiny))
 
     def values(
@@ -91,7 +97,7 @@ class BoxProblem:
         error = np.hypot(error, ROUNDINGS * roots * np.linalg.norm(added))
         box = self.lower, self.upper, self.epsilon, self.group_of
         dual, gap, rounding = box_dual.values(c, g, error, self.targets, *box, b)
-        off = float(b @ (self.sums - np.bincount(self.group_of, c, minlength=self.n_groups)))
+        off = float(b @ (self.sums - self._sums_of(c)))
         return dual + (gap + off), dual + 2.0 * min(off, 0.0) - rounding, gap + abs(off) + rounding
 
     def judge(

@@ -26,6 +26,8 @@ FLOAT32_STEPS = 1e-5
 """The violation that float32 steps resolve, relative to the greatest derivative."""
 FLOAT32_LIMIT = 1e30
 """Kernel values from which float32 leaves no room for sums of them."""
+FULL_UP_TO = 2
+"""How many times larger a shared matrix may be for a product with all of it to be faster than one of many blocks."""
 STEPS_EACH = 100
 """Float32 steps for each coefficient, after which they are float64."""
 
@@ -52,7 +54,13 @@ class Values:
 
     def __matmul__(self, c: np.ndarray) -> np.ndarray:
         """K c."""
+        if self.columns is self.inputs:
+            return self.matrix @ c
         v = np.bincount(self.input_of, c, minlength=len(self.inputs))
+        if len(self._runs) > 1 and len(self.matrix) <= FULL_UP_TO * len(self.inputs):
+            full = np.zeros(len(self.matrix))
+            full[self.inputs] = v
+            return (self.matrix @ full)[self.columns]
         out = np.zeros(len(v))
         for rows, columns, block in self._blocks():
             out[rows] += block @ v[columns]
@@ -60,6 +68,8 @@ class Values:
 
     def float32(self) -> np.ndarray:
         """The values between these inputs, in float32."""
+        if self.columns is self.inputs:
+            return self.matrix.astype(np.float32)
         out = np.empty((len(self.inputs),) * 2, np.float32)
         for rows, columns, block in self._blocks():
             out[rows, columns] = block
