@@ -26,7 +26,7 @@ FLOAT32_STEPS = 1e-5
 """The violation that float32 steps resolve, relative to the greatest derivative."""
 FLOAT32_LIMIT = 1e30
 """Kernel values from which float32 leaves no room for sums of them."""
-FULL_UP_TO = 2
+FULL_UP_TO = 1.5
 """How many times larger a shared matrix may be for a product with all of it to be faster than one of many blocks."""
 STEPS_EACH = 100
 """Float32 steps for each coefficient, after which they are float64."""
