@@ -216,9 +216,7 @@ def test_classes_and_codes_are_those_of_unique(labels, dtype):
 # ---- what holds for every estimator ----
 
 ESTIMATORS = [
-    E
-    for E in vars(representer).values()
-    if isinstance(E, type) and hasattr(E, "fit") and not issubclass(E, Kernel)
+    E for E in vars(representer).values() if isinstance(E, type) and hasattr(E, "fit") and not issubclass(E, Kernel)
 ]
 
 

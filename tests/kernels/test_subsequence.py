@@ -39,7 +39,7 @@ def test_in_an_estimator():
         (Subsequence(0), ["a"], "length is 0"),
         (Subsequence(2, 1.5), ["a"], "decay is 1.5; it must be above 0 and at most 1"),
         (Subsequence(1000, 0.5), ["a"], "underflows"),
-        (Subsequence(200, 1.0), ["a" * 3000], "overflow"),
+        (Subsequence(200, 1.0), ["a" * 700], "overflow"),
         (Subsequence(), "abc", "X is a single str"),
     ],
 )

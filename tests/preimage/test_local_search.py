@@ -126,7 +126,7 @@ def test_mutable_objects_are_not_changed():
     [
         (RBF(), np.eye(3) * [1.0, 2.0, 3.0], r"pass neighbours="),
         (RBF(), sparse.csr_array(np.eye(3)), r"csr_array cannot be searched"),
-        (Callable(lambda x, y: 1.0, pairs=True), [(1, 2), (2, 3)], r"for rankings and categories"),
+        (Callable(lambda x, y: 1.0, pairs=True), [(1, 2), (2, 3)], r"rankings, categories and graphs"),
     ],
 )
 def test_errors_say_what_to_do(kernel, X, message):

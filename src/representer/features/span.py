@@ -37,7 +37,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         checks.number_of(X)
         self.kernel_ = kernel.with_default_scales(X, sample_weight)
         self._row = tables.at(tables.sliceable(X), np.zeros(1, int))
-        self.__dict__.pop("basis_", None)
+        self.basis_ = self.kernel_.basis(self._row)
         if len(getattr(X, "shape", ())) == 2:
             self.n_features_in_ = X.shape[1]
         return self

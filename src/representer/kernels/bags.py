@@ -68,8 +68,8 @@ class Bags(Wrapper, Kernel):  # type: ignore[override]
     --------
     >>> from representer.kernels import Bags, Linear, Spectrum
     >>> Bags(Spectrum(2))([["abab", "ba"], ["ab"]])
-    array([[2.5, 1. ],
-           [1. , 1. ]])
+    array([[2., 1.],
+           [1., 1.]])
     """
 
     on_vectors = False

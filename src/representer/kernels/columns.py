@@ -132,7 +132,7 @@ class On(Wrapper, Kernel):  # type: ignore[override]
     def named_features(self, X: Any) -> Any:
         self._check(X)
         column = self.columns if isinstance(self.columns, str | int) else ", ".join(map(str, self.columns))
-        return self.kernel.named_features(self._pick(X)).renamed(lambda name: f"{column}: {name}")
+        return self.kernel.named_features(self.pick(X)).renamed(lambda name: f"{column}: {name}")
 
     def fill(self, A: Columns, B: Columns, tile: np.ndarray) -> None:
         self.kernel.fill(A.inputs, B.inputs, tile)

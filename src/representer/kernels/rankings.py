@@ -264,9 +264,9 @@ def ranks(orders: Any, items: Any = None) -> np.ndarray:
     --------
     >>> from representer.kernels import ranks
     >>> ranks([["b", "a", "c"], ["c", {"a", "b"}], ["a"]])
-    array([[ 2. ,  1. ,  3. ],
-           [ 2.5,  2.5,  1. ],
-           [ 1. ,  nan,  nan]])
+    array([[2. , 1. , 3. ],
+           [2.5, 2.5, 1. ],
+           [1. , nan, nan]])
     """
     groups = [[part if isinstance(part, set | frozenset) else (part,) for part in order] for order in orders]
     if items is None:
