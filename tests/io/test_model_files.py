@@ -150,7 +150,7 @@ def content(request, tmp_path):
 
 def test_damaged_files_raise_load_error_only(content, tmp_path):
     path = tmp_path / "damaged.repr"
-    for damaged in damages(content, 3_000, seed=0):
+    for damaged in damages(content, 1_000, seed=0):
         path.write_bytes(damaged)
         with suppress(LoadError):
             load(path)
