@@ -115,8 +115,9 @@ def test_plan_is_near_the_peak_of_the_memory(n, width, n_classes, kernels, rng, 
     X = rng.normal(size=(n, width))
     y = np.argsort(np.argsort(X[:, 0])) * n_classes // n
     path = SVCPath([1.0], kernels=kernels, cv=5).fit(X, y)
-    peak, _ = peak_of(lambda: path.fit(X, y))
-    assert 0.8 < peak / path.plan(X, y).bytes < 1.2
+    plan = path.plan(X, y)
+    peak, _ = peak_of(lambda: path.fit(X, y), 0.8 * plan.bytes)
+    assert 0.8 < peak / plan.bytes < 1.2
 
 
 @pytest.mark.usefixtures("matrices")
