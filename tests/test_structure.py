@@ -27,7 +27,9 @@ LEVELS = [
     {"preimage"},
     {"estimators"},
     {"plotting"},
+    {"tables"},
     {"io"},
+    {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 WITHOUT_SOURCE = {
