@@ -37,6 +37,7 @@ WITHOUT_SOURCE = {
     "test_demo.py",
     "test_examples.py",
     "test_expressions.py",
+    "test_lazy_import.py",
     "test_readme.py",
     "test_structure.py",
     "test_structured_inputs.py",

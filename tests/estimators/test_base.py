@@ -43,8 +43,8 @@ from representer.losses import Huber
 PACKAGE = str(Path(representer.__file__).parent)
 NAMES = sorted(
     name
-    for name, each in vars(representer).items()
-    if name in representer.__all__ and hasattr(each, "fit") and not issubclass(each, Kernel)  # of other rooms
+    for name, each in ((name, getattr(representer, name)) for name in representer.__all__)
+    if hasattr(each, "fit") and not issubclass(each, Kernel)  # of other rooms
 )
 OUTSIDE = {"fit_or_restore", "fit_with_callbacks"}
 """What wraps fits, and is not interrupted itself."""

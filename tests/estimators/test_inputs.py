@@ -215,9 +215,8 @@ def test_classes_and_codes_are_those_of_unique(labels, dtype):
 
 # ---- what holds for every estimator ----
 
-ESTIMATORS = [
-    E for E in vars(representer).values() if isinstance(E, type) and hasattr(E, "fit") and not issubclass(E, Kernel)
-]
+PUBLIC = [getattr(representer, name) for name in representer.__all__]
+ESTIMATORS = [E for E in PUBLIC if isinstance(E, type) and hasattr(E, "fit") and not issubclass(E, Kernel)]
 
 
 def sample(Estimator):
