@@ -152,7 +152,7 @@ def test_values_of_functions_without_kernel_values(kernel):
     new, C = ["abx", "", "xyz", "cab"], np.random.default_rng(0).normal(size=(2, len(STRINGS)))
     column = (lambda X: np.array(X)[:, None]) if isinstance(kernel, On) else list
     A = kernel.prepare(column(STRINGS))
-    form = kernel.linear_form(A, C)
+    form = kernel.features.linear_form(A, C)
     np.testing.assert_allclose(form(kernel.prepare(column(new), like=A)), C @ kernel(column(STRINGS), column(new)))
 
 
@@ -167,4 +167,4 @@ def test_values_of_functions_without_kernel_values(kernel):
     ids=repr,
 )
 def test_functions_that_are_not_linear_in_counts(kernel, X):
-    assert kernel.linear_form(kernel.prepare(X), np.ones((1, len(X)))) is None
+    assert kernel.features.linear_form(kernel.prepare(X), np.ones((1, len(X)))) is None

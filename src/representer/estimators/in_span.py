@@ -39,21 +39,22 @@ def refuse(kernel: Kernel, what: str, instead: str) -> None:
 
 def may_span(kernel: Kernel, X: Any) -> bool:
     """Whether a kernel has a basis, before anything is chosen from the data."""
-    return isinstance(X, Rows) or is_approximation(kernel) or kernel.basis(X) is not None
+    return isinstance(X, Rows) or is_approximation(kernel) or kernel.basis is not None
 
 
 def basis_for(kernel: Kernel, X: Any) -> Basis | None:
     """The basis in which a fit is solved: of an approximation always, of other kernels for many rows."""
     if isinstance(X, Rows):
-        basis = kernel.basis(X.sample(1, 0)[0])
-        if basis is None:
+        if kernel.basis is None:
             raise TypeError(
                 f"Rows in files, streams or on a cluster are fitted in the span of a basis, and {kernel!r} has none; "
                 "use Nystroem(kernel, n_components), RandomFeatures(kernel, n_components), or arrays."
             )
-        return basis
+        return kernel.basis(X.sample(1, 0)[0])
+    if kernel.basis is None:
+        return None
     basis, n = kernel.basis(X), checks.number_of(X)
-    if basis is None or kernel.original is not kernel:
+    if kernel.original is not kernel:
         return basis
     return basis if n >= MANY_ROWS_FROM and n >= ROWS_FOR_EACH * basis.size else None
 

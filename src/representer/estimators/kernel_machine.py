@@ -76,8 +76,8 @@ class Machine(Tunable, KernelEstimator):
         kernel = self._kernel_for(X, weights)
         if self.tune is not None:
             raise ValueError(TUNED.format(tune=self.tune))
+        assert kernel.basis is not None
         basis, targets = kernel.basis(X), np.asarray(y, np.float64)
-        assert basis is not None
         outputs, strength = loss.outputs(targets[:, None]), fixed_strength(regularizer)
         options = {"intercept": self.fit_intercept, "outputs": outputs, "threads": self.threads}
         return MachineInSpan(kernel, basis, rows_of(X, targets, weights), loss, strength, **options)

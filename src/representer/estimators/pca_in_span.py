@@ -93,7 +93,6 @@ class ComponentsInSpan:
 
 def components_in_span(model: Any, kernel: Kernel, X: Any, weights: np.ndarray | None) -> ComponentsInSpan:
     """The components of rows in memory."""
-    basis = kernel.basis(X)
-    assert basis is not None
+    assert kernel.basis is not None
     rows = rows_of(X, np.zeros(X.shape[0] if hasattr(X, "shape") else len(X)), weights)
-    return ComponentsInSpan(model, kernel, basis, rows)
+    return ComponentsInSpan(model, kernel, kernel.basis(X), rows)

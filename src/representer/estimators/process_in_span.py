@@ -51,8 +51,8 @@ def fit_process(model: Any, kernel: Kernel, X: Any, y: Any) -> Any:
     model._scale = spread if model.normalize_y else np.ones(Y.shape[1])
     Y = (Y - model._mean) / model._scale
     _plan(model, kernel, X, Y).require()
+    assert kernel.basis is not None
     problem, basis = _problem(model, kernel, X, Y), kernel.basis(X)
-    assert basis is not None
     path = Path(problem, _budget(model))
     values, V = path.sums.spectrum
     trace = float(kernel.original.diag(X).astype(np.float64).sum())
@@ -86,9 +86,8 @@ def _plan(model: Any, kernel: Kernel, X: Any, Y: np.ndarray) -> Plan:
 
 
 def _problem(model: Any, kernel: Kernel, X: Any, Y: np.ndarray) -> FiniteRidge:
-    basis = kernel.basis(X)
-    assert basis is not None
-    return FiniteRidge(design_of(basis, model.threads), rows_of(X, Y), np.ones(Y.shape[1]))
+    assert kernel.basis is not None
+    return FiniteRidge(design_of(kernel.basis(X), model.threads), rows_of(X, Y), np.ones(Y.shape[1]))
 
 
 def _budget(model: Any) -> Budget:

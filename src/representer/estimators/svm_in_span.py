@@ -35,8 +35,8 @@ class SvmInSpan:
 
     def machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> MachineInSpan:
         """C sum_i w_i loss(y_i, f(x_i) + b) + ||f||^2 / 2."""
-        basis: Any = self.kernel.basis(X)
-        options = {"threads": self.model.threads, **self.options}
+        assert self.kernel.basis is not None
+        basis, options = self.kernel.basis(X), {"threads": self.model.threads, **self.options}
         return MachineInSpan(self.kernel, basis, ArrayRows(X, y, weights), self.loss, 1.0 / self.C, **options)
 
     def plan(self, X: Any, budget: Budget) -> Plan:
@@ -54,8 +54,8 @@ class SvmInSpan:
                 part = X if every else take(X, rows, self.kernel)
                 results.append(self.machine(part, y, weights[rows]).solve(budget))
         w, b = np.concatenate([r.coef for r in results], axis=1), np.concatenate([r.intercept for r in results])
+        assert self.kernel.basis is not None
         single, basis = len(tasks) == 1, self.kernel.basis(X)
-        assert basis is not None
         model.kernel_ = self.kernel
         model.function_ = function_of(basis, w[:, 0] if single else w, b[0] if single else b, model.threads)
         parts = [r.certificate for r in results]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -21,6 +22,7 @@ from representer.kernels.base import (
 )
 from representer.kernels.basis import Basis, Both, Concatenated, Rescaled
 from representer.kernels.candidates import Candidates
+from representer.kernels.named_features import Features, NamedFeatures
 from representer.kernels.prepared import Prepared
 from representer.kernels.tiles import new_tile
 
@@ -90,8 +92,10 @@ class _Binary(Kernel):
     def on_vectors(self) -> bool:  # type: ignore[override]
         return self.left.on_vectors and self.right.on_vectors
 
-    def candidates(self, X: Any) -> Candidates | None:
-        return self.left.candidates(X) or self.right.candidates(X)
+    @property
+    def candidates(self) -> Callable[[Any], Candidates | None] | None:
+        known = [part.candidates for part in (self.left, self.right) if part.candidates is not None]
+        return (lambda X: next(filter(None, (find(X) for find in known)), None)) if known else None
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
@@ -127,9 +131,10 @@ class Sum(_Binary):
         orders = self.left.conditional_order, self.right.conditional_order
         return None if orders[0] is None or orders[1] is None else max(orders[0], orders[1])
 
-    def basis(self, X: Any) -> Basis | None:
-        left, right = self.left.basis(X), self.right.basis(X)
-        return None if left is None or right is None else Concatenated(self, left, right)
+    @property
+    def basis(self) -> Callable[[Any], Basis] | None:  # type: ignore[override]
+        left, right = self.left.basis, self.right.basis
+        return None if left is None or right is None else lambda X: Concatenated(self, left(X), right(X))
 
     def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
         tile += self._fill_left(A, B, tile)
@@ -137,12 +142,9 @@ class Sum(_Binary):
     def diagonal(self, A: Pair) -> np.ndarray:
         return self.left.diagonal(A.left) + self.right.diagonal(A.right)
 
-    def named_features(self, X: Any) -> Any:
-        return self.left.named_features(X).beside(self.right.named_features(X))
-
-    def linear_form(self, A: Pair, C: np.ndarray) -> Any:
-        left, right = self.left.linear_form(A.left, C), self.right.linear_form(A.right, C)
-        return None if left is None or right is None else lambda B: left(B.left) + right(B.right)
+    @property
+    def features(self) -> Features:
+        return self.left.features.beside(self.right.features)
 
     def vjp(self, A: Pair, B: Pair, W: np.ndarray) -> Gradients:
         total = add_gradients({}, self.left.vjp(A.left, B.left, W.astype(A.left.dtype, copy=False)), "left__")
@@ -202,9 +204,10 @@ class Wrapper:
     def on_vectors(self) -> bool:
         return self.kernel.on_vectors
 
-    def candidates(self, X: Any) -> Candidates | None:
+    @property
+    def candidates(self) -> Callable[[Any], Candidates | None] | None:
         """What the child says, if inputs are the same for both."""
-        return self.kernel.candidates(X)
+        return self.kernel.candidates
 
     @property
     def takes_missing(self) -> bool:
@@ -297,19 +300,23 @@ class Scaled(Unary):
     def check(self) -> None:
         checks.real(self.factor, "factor")
 
-    def basis(self, X: Any) -> Basis | None:
-        part = self.kernel.basis(X) if self.factor > 0.0 else None
-        return None if part is None else Rescaled(self, part, self.factor)
+    @property
+    def basis(self) -> Callable[[Any], Basis] | None:  # type: ignore[override]
+        part = self.kernel.basis if self.factor > 0.0 else None
+        return None if part is None else lambda X: Rescaled(self, part(X), self.factor)
 
     def outer(self, values: np.ndarray) -> None:
         values *= self.factor
 
-    def linear_form(self, A: Any, C: np.ndarray) -> Any:
-        return self.kernel.linear_form(A, self.factor * C)
+    @property
+    def features(self) -> Features:
+        part = self.kernel.features
 
-    def named_features(self, X: Any) -> Any:
-        require_definite(self, "a feature")
-        return self.kernel.named_features(X).scaled(np.sqrt(self.factor))
+        def named(X: Any) -> NamedFeatures:
+            require_definite(self, "a feature")
+            return part.named(X).scaled(np.sqrt(self.factor))
+
+        return Features(named, lambda A, C: part.linear_form(A, self.factor * C))
 
     @property
     def radial(self) -> Radial | None:  # type: ignore[override]

@@ -77,8 +77,7 @@ class Bags(Wrapper, Kernel):  # type: ignore[override]
     def __init__(self, kernel: Kernel):
         self.kernel = require_kernel(kernel)
 
-    def candidates(self, X: Any) -> None:
-        return None
+    candidates = None
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         inputs, sizes = _opened(X)

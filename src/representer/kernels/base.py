@@ -17,7 +17,7 @@ from representer import _parallel
 from representer._loops import powers
 from representer.kernels import tiles
 from representer.kernels.basis import Basis
-from representer.kernels.candidates import Candidates
+from representer.kernels.named_features import Features, no_features
 from representer.kernels.parameters import Parameters
 
 Gradients = dict[str, Any]
@@ -106,16 +106,22 @@ class Kernel(Parameters):
         """The kernel that this one approximates; itself where it approximates none."""
         return self
 
-    def basis(self, X: Any) -> Basis | None:
-        """Functions psi_1, ..., psi_m that span H, if it is of finite dimension by construction; None if it is not.
+    basis: Callable[[Any], Basis] | None = None
+    """Functions psi_1, ..., psi_m that span H, if it is of finite dimension by construction.
 
-        X are some inputs, such as a single one, for kernels with as many features as X has columns.
+    They are asked for with some inputs, such as a single one, as kernels may have a function for each column.
+    """
+
+    candidates: Any = None
+    """From inputs to the `Candidates` beside them, among which pre-images are looked for; None if it does not know."""
+
+    @property
+    def features(self) -> Features:
+        """phi with k(x, y) = <phi(x), phi(y)>: ``kernel.features(X)`` is a CSR matrix and the names of its columns.
+
+        Kernels of counted features have it, linear ones, and sums, factors and columns of such, normalised or not.
         """
-        return None
-
-    def candidates(self, X: Any) -> Candidates | None:
-        """What inputs there are beside X, for pre-images; None where the kernel does not know."""
-        return None
+        return no_features(self)
 
     # ---- the user's face ----
 
@@ -160,14 +166,6 @@ class Kernel(Parameters):
         parts = [self.input_vjp(A[i], B, W[i].astype(A.dtype, copy=False)) for i in _parallel.split(len(A), 256)]
         return np.concatenate(parts)
 
-    def features(self, X: Any) -> tuple[Any, list[str]]:
-        """phi(x) of each input as a CSR matrix, with k(x, y) = <phi(x), phi(y)>, and the names of the features.
-
-        For kernels of counted features, linear ones, and sums, factors and columns of such, normalised or not.
-        """
-        found = self.named_features(X)
-        return found.values, found.names(np.arange(found.values.shape[1]))
-
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         """A copy in which length scales that were not given are chosen from X.
 
@@ -178,10 +176,6 @@ class Kernel(Parameters):
         return clone(self)
 
     # ---- what a kernel gives ----
-
-    def named_features(self, X: Any) -> Any:
-        """`features` as a `NamedFeatures`."""
-        raise TypeError(f"{self!r} has no features with names, in which its functions would be linear.")
 
     def prepare(self, X: Any, like: Any = None) -> Any:
         """Validate X and lay it out for speed; in the same way as ``like``, prepared inputs to be paired with these."""
@@ -198,13 +192,6 @@ class Kernel(Parameters):
         """k(a_i, a_i), by default from small blocks along the diagonal."""
         blocks = [tiles.new_tile(self, A[i], A[i]) for i in _parallel.split(len(A), 16)]
         return np.concatenate([block.diagonal() for block in blocks])
-
-    def linear_form(self, A: Any, C: np.ndarray) -> Callable[[Any], np.ndarray] | None:
-        """From prepared inputs b_j to sum_i C_fi k(a_i, b_j), shape (m, n), by w_f = sum_i C_fi phi(a_i).
-
-        It takes as long as the features of the b_j, however many a_i there are. None where phi is not at hand.
-        """
-        return None
 
     def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         """sum_ij W_ij dk(a_i, b_j) / dtheta for slices of prepared inputs."""

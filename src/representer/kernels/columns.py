@@ -13,6 +13,7 @@ from representer.kernels.algebra import Wrapper
 from representer.kernels.base import Gradients, Kernel, require_kernel
 from representer.kernels.dates import as_days, dates_as_days, is_date
 from representer.kernels.missing import missing_entries
+from representer.kernels.named_features import Features, LinearForm, NamedFeatures
 from representer.kernels.prepared import Prepared
 
 
@@ -67,8 +68,7 @@ class On(Wrapper, Kernel):  # type: ignore[override]
 
     on_vectors = False
 
-    def candidates(self, X: Any) -> None:
-        return None
+    candidates = None
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         self._check(X)
@@ -125,14 +125,18 @@ class On(Wrapper, Kernel):  # type: ignore[override]
                 f"use Missing({self.kernel!r}) or drop it."
             )
 
-    def linear_form(self, A: Columns, C: np.ndarray) -> Any:
-        inner = self.kernel.linear_form(A.inputs, C)
+    @property
+    def features(self) -> Features:
+        return Features(self._named_features, self._linear_form)
+
+    def _linear_form(self, A: Columns, C: np.ndarray) -> LinearForm | None:
+        inner = self.kernel.features.linear_form(A.inputs, C)
         return None if inner is None else lambda B: inner(B.inputs)
 
-    def named_features(self, X: Any) -> Any:
+    def _named_features(self, X: Any) -> NamedFeatures:
         self._check(X)
         column = self.columns if isinstance(self.columns, str | int) else ", ".join(map(str, self.columns))
-        return self.kernel.named_features(self.pick(X)).renamed(lambda name: f"{column}: {name}")
+        return self.kernel.features.named(self.pick(X)).renamed(lambda name: f"{column}: {name}")
 
     def fill(self, A: Columns, B: Columns, tile: np.ndarray) -> None:
         self.kernel.fill(A.inputs, B.inputs, tile)

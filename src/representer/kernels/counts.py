@@ -5,7 +5,7 @@ A kernel says which features an input has; the family counts them and compares t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel, ScalarForm, add_gradients, require_kernel
 from representer.kernels.dot_product import Linear
 from representer.kernels.histogram import HistogramIntersection
-from representer.kernels.named_features import NamedFeatures
+from representer.kernels.named_features import Features, LinearForm, NamedFeatures
 from representer.kernels.prepared import Prepared, SparseVectors
 
 MOST_WEIGHTS = 2**26
@@ -183,7 +183,11 @@ class Counts(Kernel):
     def diagonal(self, A: Any) -> np.ndarray:
         return A.rows.squared_norms if self.compare is None else self.compare.diagonal(A.rows)
 
-    def linear_form(self, A: Any, C: np.ndarray) -> Callable[[Any], np.ndarray] | None:
+    @property
+    def features(self) -> Features:
+        return Features(self._named_features, self._linear_form)
+
+    def _linear_form(self, A: Any, C: np.ndarray) -> LinearForm | None:
         if (self.compare is not None and not isinstance(self.compare, Linear)) or not isinstance(A, Tallied):
             return None
         if len(C) * A.rows.values.shape[1] > MOST_WEIGHTS:
@@ -223,7 +227,7 @@ class Counts(Kernel):
         compare.dphi(s)
         return W * s / scale**2
 
-    def named_features(self, X: Any) -> NamedFeatures:
+    def _named_features(self, X: Any) -> NamedFeatures:
         if self.compare is not None and not isinstance(self.compare, Linear):
             raise TypeError(
                 f"{self!r} compares counts by another kernel than the inner product, so its functions are not linear "

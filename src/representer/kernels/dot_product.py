@@ -14,7 +14,7 @@ from scipy import sparse
 from representer.kernels import checks, laws
 from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients, raise_to
 from representer.kernels.basis import Basis, Columns
-from representer.kernels.named_features import NamedFeatures
+from representer.kernels.named_features import Features, NamedFeatures
 from representer.kernels.prepared import (
     SparseVectors,
     Vectors,
@@ -88,7 +88,11 @@ class Linear(DotProduct):
     def radial(self) -> Radial:  # type: ignore[override]
         return Radial(lambda A, B, tile: A.squared_distances(B, tile), lambda s: s)
 
-    def named_features(self, X: Any) -> NamedFeatures:
+    @property
+    def features(self) -> Features:
+        return Features(self._named_features)
+
+    def _named_features(self, X: Any) -> NamedFeatures:
         names = list(map(str, X.columns)) if hasattr(X, "columns") else None
         rows: Any = self.prepare(X).values
         return NamedFeatures(

@@ -57,8 +57,7 @@ class Missing(Wrapper, Kernel):  # type: ignore[override]
     def __init__(self, kernel: Kernel):
         self.kernel = require_kernel(kernel)
 
-    def candidates(self, X: Any) -> None:
-        return None
+    candidates = None
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         there = np.flatnonzero(~missing_entries(X))

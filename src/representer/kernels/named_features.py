@@ -12,6 +12,8 @@ from scipy import sparse
 from representer.kernels import checks
 from representer.kernels.tiles import block
 
+LinearForm = Callable[[Any], np.ndarray]
+
 
 @dataclass(frozen=True)
 class NamedFeatures:
@@ -43,6 +45,41 @@ class NamedFeatures:
 
 
 @dataclass(frozen=True)
+class Features:
+    """phi with k(x, y) = <phi(x), phi(y)>: ``kernel.features(X)`` is a CSR matrix and the names of its columns."""
+
+    named: Callable[[Any], NamedFeatures]
+    """From inputs to phi(x), with names that are made when they are asked for; it raises where there is no such phi."""
+    linear_form: Callable[[Any, np.ndarray], LinearForm | None] = lambda A, C: None
+    """From prepared a_i and C to b_j -> sum_i C_fi k(a_i, b_j), shape (m, n), by the weights w_f = sum_i C_fi phi(a_i).
+
+    It takes as long as the features of the b_j, however many a_i there are. None where phi or w are not at hand.
+    """
+
+    def __call__(self, X: Any) -> tuple[Any, list[str]]:
+        found = self.named(X)
+        return found.values, found.names(np.arange(found.values.shape[1]))
+
+    def beside(self, other: Features) -> Features:
+        """Those of a sum of two kernels, whose prepared inputs have a left and a right part."""
+
+        def linear_form(A: Any, C: np.ndarray) -> LinearForm | None:
+            left, right = self.linear_form(A.left, C), other.linear_form(A.right, C)
+            return None if left is None or right is None else lambda B: left(B.left) + right(B.right)
+
+        return Features(lambda X: self.named(X).beside(other.named(X)), linear_form)
+
+
+def no_features(kernel: Any) -> Features:
+    """What a kernel has whose functions are not linear in features with names: a sentence that says so."""
+
+    def named(X: Any) -> NamedFeatures:
+        raise TypeError(f"{kernel!r} has no features with names, in which its functions would be linear.")
+
+    return Features(named)
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why a function has its value at one input.
 
@@ -67,7 +104,7 @@ class Explanation:
 def weights(kernel: Any, X: Any, coef: np.ndarray, n: int) -> list:
     """The n largest weights of w = sum_i coef_i phi(x_i) by absolute value, with names of features, for each output."""
     checks.integer(n, "n")
-    features = kernel.named_features(X)
+    features = kernel.features.named(X)
     W = np.asarray(features.values.T @ coef)
     found = [_largest(w, n, features.names) for w in np.atleast_2d(W.T)]
     return found[0] if coef.ndim == 1 else found
@@ -78,7 +115,7 @@ def explain(kernel: Any, X: Any, coef: np.ndarray, constant: float, x: Any, n: i
     checks.integer(n, "n")
     if checks.number_of(x) != 1:
         raise ValueError(f"x holds {checks.number_of(x)} inputs; a single one is explained, so pass a list of one.")
-    features = kernel.named_features(checks.concatenate(X, x))
+    features = kernel.features.named(checks.concatenate(X, x))
     old, new = features.values[:-1], features.values[[-1]].toarray().ravel()
     added = np.asarray(old.T @ coef) * new
     B = kernel.prepare(X)

@@ -11,6 +11,7 @@ from representer import _parallel
 from representer._loops import powers
 from representer.kernels.algebra import Wrapper
 from representer.kernels.base import Gradients, Kernel, add_gradients, require_kernel
+from representer.kernels.named_features import Features, LinearForm, NamedFeatures
 from representer.kernels.prepared import Prepared
 from representer.kernels.tiles import new_tile
 
@@ -59,12 +60,16 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
         self._inner.fill(A.inputs, B.inputs, tile)
         powers.scale_both(tile, A.inverse, B.inverse)
 
-    def linear_form(self, A: WithDiagonal, C: np.ndarray) -> Any:
-        inner = self._inner.linear_form(A.inputs, C * A.inverse)
+    @property
+    def features(self) -> Features:
+        return Features(self._named_features, self._linear_form)
+
+    def _linear_form(self, A: WithDiagonal, C: np.ndarray) -> LinearForm | None:
+        inner = self._inner.features.linear_form(A.inputs, C * A.inverse)
         return None if inner is None else lambda B: inner(B.inputs) * B.inverse
 
-    def named_features(self, X: Any) -> Any:
-        found = self.kernel.named_features(X)
+    def _named_features(self, X: Any) -> NamedFeatures:
+        found = self.kernel.features.named(X)
         norms = np.sqrt(np.asarray(found.values.multiply(found.values).sum(axis=1)).ravel())
         return found.scaled(np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0))
 

@@ -62,13 +62,7 @@ class SetKernel:
             )
         return frozenset(x.tolist() if isinstance(x, np.ndarray) else x)
 
-    def linear_form(self, A: Tallied, C: np.ndarray) -> Any:
-        return Counts.linear_form(self, A, C) if isinstance(self, Intersection) else None
-
-    def named_features(self, X: Any) -> Any:
-        if not isinstance(self, Intersection):
-            return Kernel.named_features(self, X)  # type: ignore[arg-type]
-        return Counts.named_features(self, X)
+    features = Kernel.features  # none: values are no inner products of counts
 
     def fill(self, A: Tallied, B: Tallied, tile: np.ndarray) -> None:
         A.rows.products(B.rows, tile)
@@ -85,6 +79,8 @@ class SetKernel:
 
 class Intersection(SetKernel, Counts):
     """k(A, B) = |A & B|."""
+
+    features = Counts.features
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         """Leave |A & B| as it is."""

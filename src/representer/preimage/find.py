@@ -158,7 +158,7 @@ def choose(target: Target, neighbours: Neighbours | None) -> str:
         return "fixed_point"
     if target.has_gradient:
         return "gradient"
-    if not target.precomputed and (target.kernel.candidates(target.X) or edits_for(target.X)):
+    if not target.precomputed and (target.candidates or edits_for(target.X)):
         return "search"
     return "nearest"
 

@@ -46,7 +46,7 @@ def search(
         Called after each round with its number, the distance reached and the number of objects tried so far; the search
         ends when it returns True.
     """
-    known = target.kernel.candidates(target.X) if neighbours is None else None
+    known = target.candidates if neighbours is None else None
     if known is not None and known.every is not None:
         return _as_inputs(target, _best(target, known.every))
     if known is None and not isinstance(target.X, list | np.ndarray):

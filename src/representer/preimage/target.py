@@ -14,6 +14,8 @@ from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
+from representer.kernels.candidates import Candidates
+from representer.kernels.named_features import LinearForm
 
 STRIP_ROWS = 64
 """Inputs in a strip of kernel values against all x_i, which one thread computes at a time."""
@@ -50,9 +52,14 @@ class Target:
         return self.inputs.dtype
 
     @cached_property
-    def _linear_form(self) -> Callable[[Any], np.ndarray] | None:
+    def _linear_form(self) -> LinearForm | None:
         """From prepared inputs to the values of the functions, where that takes no kernel values with the x_i."""
-        return self.kernel.linear_form(self.inputs, self.coef)
+        return self.kernel.features.linear_form(self.inputs, self.coef)
+
+    @cached_property
+    def candidates(self) -> Candidates | None:
+        """What inputs there are beside the x_i, if the kernel knows."""
+        return None if self.kernel.candidates is None else self.kernel.candidates(self.X)
 
     def to_training(self, functions: Any = slice(None)) -> np.ndarray:
         """Squared distances of some functions to all k(x_i, .): one row per function."""
