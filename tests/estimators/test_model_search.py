@@ -2,26 +2,17 @@ from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from representer.estimators.criteria import RidgeErrors
-from representer.estimators.model_search import FAMILIES, ModelSearch, Trial, column_scales, steadiest
+from representer.estimators.model_search import ModelSearch, Trial, steadiest
+from representer.estimators.starting_kernels import FAMILIES, for_numbers
 
 
 def search(X, y, seconds=60.0, told=None):
     y = (y - y.mean()) / y.std()
     tell = (lambda text: None) if told is None else told.append
-    return ModelSearch(RidgeErrors(X, y[:, None], intercept=True), perf_counter() + seconds, 0, tell)
-
-
-def test_scales_of_columns_are_robust(rng):
-    X = np.column_stack([3.0 * rng.normal(size=500), rng.integers(0, 2, 500), np.ones(500), np.zeros(500)])
-    X[0, 0] = 1e9
-    X[:5, 3] = [1.0, 2.0, 3.0, 4.0, 5.0]
-    found = column_scales(X)
-    assert found[0] == pytest.approx(3.0, rel=0.15)
-    assert found[1:3].tolist() == [0.5, 1.0]
-    assert found[3] == pytest.approx(X[:, 3].std())
+    errors = RidgeErrors(X, y[:, None], intercept=True)
+    return ModelSearch(errors, for_numbers(X), perf_counter() + seconds, 0, tell)
 
 
 def trial(losses, shrink):
@@ -44,7 +35,7 @@ def test_columns_that_do_not_matter_get_long_scales(rng):
     told = []
     found = search(X, y, told=told)
     best = found.run()
-    scales = best.tuned.kernel.get_params()["left__length_scale"] / found.scales
+    scales = found.start.relative(best.tuned.kernel, best.family)["left__length_scale"]
     assert "per column" in best.form
     assert scales[1:].min() > 2.0 * scales[0]
     assert best.rows > 400
@@ -61,6 +52,6 @@ def test_without_time_there_is_one_trial(rng):
 def test_many_columns_start_from_slopes(rng):
     X = rng.normal(size=(150, 32))
     found = search(X, X[:, 0] + np.sin(2.0 * X[:, 1]))
-    first = found._try("RBF", 150, np.inf, found._kernel("RBF"), 0.1)
-    start = found._with_slopes(first).get_params()["left__length_scale"] / found.scales
+    first = found._try("RBF", 150, np.inf, found.start.kernels["RBF"], 0.1)
+    start = found.start.relative(found._with_slopes(first), "RBF")["left__length_scale"]
     assert start[:2].max() < 0.7 * np.median(start[2:])

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import atomic
 from representer.estimators.inputs import check_labels, check_weights
-from representer.estimators.kernel_regressor import SearchedModel
+from representer.estimators.searched_model import SearchedModel
 from representer.losses.squared_hinge import SquaredHinge
 
 STEADY = 1e-3
@@ -28,6 +28,8 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
 
     Parameters
     ----------
+    kernel : Kernel or str, optional
+        Searched instead of the kernels above, with all its hyper-parameters, on any inputs that it takes.
     time_limit : float
         Seconds after which no step of the search begins.
     random_state : int
@@ -67,6 +69,7 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
     def __init__(
         self,
         *,
+        kernel: Any = None,
         time_limit: float = 300.0,
         random_state: int = 0,
         tol: float = 1e-6,
@@ -74,6 +77,7 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         threads: int | None = None,
         verbose: int = 0,
     ):
+        self.kernel = kernel
         self.time_limit = time_limit
         self.random_state = random_state
         self.tol = tol

@@ -2,177 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-from time import perf_counter
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
-from representer import _parallel
-from representer.estimators.base import KernelEstimator, atomic, own, warn_user
-from representer.estimators.criteria import RidgeErrors, robust
+from representer.estimators.base import atomic
+from representer.estimators.criteria import robust
 from representer.estimators.hyperparameters import deviation
-from representer.estimators.inputs import check_inputs, check_targets, check_weights, evenly_spaced
-from representer.estimators.model_search import MOST_ROWS, SETTLED, ModelSearch, Trial
-from representer.functions import Function
+from representer.estimators.inputs import check_targets, check_weights
+from representer.estimators.process_plan import Asked, plan, posterior
+from representer.estimators.searched_model import SearchedModel
 from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.stationary import RBF
-from representer.losses.base import Loss
 from representer.problems.ridge import RidgeProblem
-from representer.processes.posterior import ExactPosterior, IterativePosterior
-from representer.result import Plan, Result
-from representer.solvers import choose
-from representer.solvers.leave_one_out import LeaveOneOut, leave_one_out, loo_bytes
 
-LOO_ROWS = 2000
-"""Rows whose leave-one-out residuals are computed; evenly spaced over all."""
-FACTOR_ROWS = 12_000
-"""Rows up to which bands come from a factor in float64."""
 COVERED, DEVIATIONS_OF_BAND = 0.96, 1.96
 """Share of the leave-one-out residuals that are within so many standard deviations: one in a hundred more than of new
 measurements, as the tuning has seen them."""
 FAR_OFF = 15.0
 """Times the median of leave-one-out residuals: ten standard deviations of a normal law."""
-FEWEST = 5
-"""Rows that leave-one-out needs at least to compare kernels."""
-
-
-class SearchedModel(KernelEstimator):
-    """What the models to start with share: the search, the exact fit of all rows, and the report."""
-
-    kernel = None
-    _posterior: Any
-    _outlying: int
-    """Rows whose leave-one-out residual is far beyond the others."""
-    time_limit: float
-    verbose: int
-    random_state: int
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.pairwise = False
-        return tags
-
-    def _rows(self, X: Any) -> np.ndarray:
-        """Rows of numbers, copied; sparse ones are refused, as length scales of columns need their quartiles."""
-        if sparse.issparse(X):
-            raise TypeError(
-                f"X is sparse, which {type(self).__name__} does not take; use X.toarray(), or a model with tune='loo', "
-                "such as KernelRidge or SVC, which take sparse rows."
-            )
-        return own(check_inputs(self, X, RBF(), reset=True)).astype(np.float64, copy=False)
-
-    def _searched(self, X: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None) -> Trial:
-        """The best trial on rows that have a weight."""
-        checks.positive(self.time_limit, "time_limit")
-        deadline = perf_counter() + self.time_limit
-        rows = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
-        if len(rows) < FEWEST:
-            raise ValueError(
-                f"There are n_samples = {len(rows)} rows; choosing a kernel by leave-one-out needs at least {FEWEST}."
-            )
-        some = None if weights is None else weights[rows]
-        errors = RidgeErrors(X[rows], targets[rows], some, True, loss, threads=self.threads)
-        search = ModelSearch(errors, deadline, checks.integer(self.random_state, "random_state", 0), self._tell)
-        with _parallel.one_blas_thread():
-            best = search.run()
-        self._tell("")
-        self.trials_ = search.trials
-        if perf_counter() > deadline:
-            warn_user(f"The search stopped at its time_limit of {self.time_limit:g} s; the best so far is fitted.")
-        return best
-
-    def _tell(self, text: str) -> None:
-        if self.verbose:
-            print(f"\r{text:<79}", end="" if text else "\r", file=sys.stderr, flush=True)
-
-    def _found(
-        self, X: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None
-    ) -> tuple[RidgeProblem, Result]:
-        """The problem with the best kernel and alpha for all rows, and its exact solution.
-
-        Columns are centred, which changes nothing but the intercept: values of the linear part, whose coefficients have
-        the sum zero, are small differences of large ones otherwise.
-        """
-        self._centre, self._outlying = np.median(X, axis=0), 0
-        X = X - self._centre
-        best = self._searched(X, targets, weights, loss)
-        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
-        self._scales = np.asarray(self.kernel_.get_params()["right__kernel__length_scale"])
-        alphas = np.full(targets.shape[1], self.alpha_)
-        problem = RidgeProblem(self._gram(self.kernel_, X), targets, alphas, weights, True)
-        result = choose.solve_ridge(problem, self._budget())
-        self.certificate_ = result.certificate
-        return problem, result
-
-    def _function(self, X: np.ndarray, coef: np.ndarray, intercept: np.ndarray, shift: Any, single: bool) -> Function:
-        """f in the units of the columns, from coefficients and intercept for centred ones, plus a constant."""
-        centred = Function(self.kernel_, X - self._centre, coef)(X[:1] - self._centre)
-        here = Function(self.kernel_, X, coef)(X[:1])
-        constant = shift + intercept + (centred - here)[0]
-        return Function(
-            self.kernel_,
-            X,
-            coef[:, 0] if single else coef,
-            constant[0] if single else constant,
-            threads=self.threads,
-        )
-
-    def _left_out(self, problem: RidgeProblem) -> tuple[np.ndarray, LeaveOneOut]:
-        """Rows with a weight, evenly spaced over all, and what leaving out each of them gives."""
-        rows = np.arange(problem.n) if problem.weights is None else np.flatnonzero(problem.weights)
-        rows = rows[evenly_spaced(len(rows), LOO_ROWS)]
-        weights = None if problem.weights is None else problem.weights[rows]
-        part = RidgeProblem(problem.gram.take(rows), problem.targets[rows], problem.alpha, weights, True)
-        return rows, leave_one_out(part)
-
-    def plan(self, X: Any, y: Any = None) -> Plan:
-        """How the chosen kernel would be fitted to all rows, and the memory and time with that of the search."""
-        n = checks.number_of(X)
-        gram = self._gram(RBF().with_default_scales(X), X)
-        problem = RidgeProblem(gram, np.zeros((n, 1)), np.array([1e-2]), None, True)
-        budget = self._budget()
-        plan = choose.ridge(problem, budget)[1]
-        rows = min(n, MOST_ROWS)
-        seconds = plan.seconds + min(self.time_limit, 1e-9 * rows**3 + 1e-5 * rows)
-        bytes_ = max(plan.bytes, loo_bytes(max(rows, min(n, LOO_ROWS)), 1, self.threads))
-        values = plan.kernel_evaluations + 200 * rows**2
-        return Plan(
-            plan.solver, "leave-one-out chooses the kernel first", bytes_, values, seconds, plan.refusal
-        ).within(budget.memory, "use fewer rows, or a larger memory=")
-
-    def report(self) -> str:
-        """What was tried, with the mean loss of unseen rows, what was chosen, and what to try next."""
-        check_is_fitted(self)
-        lines = [f"{'kernel':12}{'length scales':40}{'rows':>7}{'leave-one-out':>15}{'unseen rows':>13}{'s':>7}"]
-        for trial in self.trials_:
-            unseen = f"{trial.score:.4g}" if trial.unseen.size else "-"
-            lines.append(
-                f"{trial.family:12}{trial.form:40}{trial.rows:>7,}{trial.loo:>15.4g}{unseen:>13}{trial.seconds:>7.1f}"
-            )
-        lines += [f"chosen: {self.kernel_!r} with alpha = {self.alpha_:.3g}", str(self.certificate_), *self._advice()]
-        return "\n".join(lines)
-
-    def _advice(self) -> list[str]:
-        known = np.atleast_1d(self.kernel_.get_params()["left__length_scale"])
-        spread = known / self._scales
-        names = getattr(self, "feature_names_in_", np.arange(len(known)))
-        idle = [str(name) for name, ratio in zip(names, spread, strict=True) if ratio > 30.0 * np.median(spread)]
-        last, advice = self.trials_[-1], []
-        if idle:
-            advice.append(f"try without the columns {', '.join(idle)}, which hardly matter.")
-        if last.rows >= MOST_ROWS and last.tuned.at_start - last.tuned.objective >= SETTLED:
-            advice.append("more rows still changed the kernel: try KernelRidge(kernel=model.kernel_, tune='loo').")
-        if self._outlying > 0:
-            advice.append(f"{self._outlying} rows are far off when left out: look at them, or try criterion='huber'.")
-        if last.form == "one length scale" and len(known) > 1:
-            advice.append("unseen rows could not tell columns apart: more rows, or fewer columns, may do.")
-        return advice or ["nothing stands out: more rows or better columns will help more than another kernel."]
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
@@ -182,8 +32,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     with a length scale per column. Those of columns are shrunk to one by a penalty whose strength is chosen on rows
     that the tuning did not see. The best is tuned on more rows as long as that pays, and fitted to all of them exactly.
 
+    Of data frames, dates become numbers and waves of a year, a week and a day, categories a column for each level, and
+    gaps the median with a column that says where they are; texts, sets, graphs, series and categories of many levels
+    have kernels of their own, which count by themselves and together with the numbers.
+
     Parameters
     ----------
+    kernel : Kernel or str, optional
+        Searched instead of the kernels above, with all its hyper-parameters, on any inputs that it takes.
     criterion : {"squared", "huber"}
         What leave-one-out errors are compared by; "huber" counts large ones by their size, and cuts targets off at four
         robust deviations from their median, so that a few corrupt rows do not decide.
@@ -234,6 +90,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     def __init__(
         self,
         *,
+        kernel: Any = None,
         criterion: str = "squared",
         time_limit: float = 300.0,
         random_state: int = 0,
@@ -242,6 +99,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         threads: int | None = None,
         verbose: int = 0,
     ):
+        self.kernel = kernel
         self.criterion = criterion
         self.time_limit = time_limit
         self.random_state = random_state
@@ -278,7 +136,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         far = FAR_OFF * np.median(scores, axis=0)
         self._outlying = 0 if self.criterion == "huber" else int(np.count_nonzero(np.any(scores > far, axis=1)))
         amplitude = np.quantile(scores, COVERED, axis=0) / DEVIATIONS_OF_BAND
-        self._amplitude, self._posterior = units * np.maximum(amplitude, 1e-300), None
+        self._amplitude = units * np.maximum(amplitude, 1e-300)
         self._weights = np.ones(problem.n) if problem.weights is None else problem.weights
         noise = self._amplitude * np.sqrt(self.alpha_)
         self.noise_ = float(noise[0]) if single else noise
@@ -293,21 +151,29 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         values = self._values(X)
         if not return_std:
             return values
-        rows = check_inputs(self, X, self.kernel_, reset=False).astype(np.float64, copy=False)
-        deviations = np.sqrt(self._variances(rows) + self.alpha_)
+        deviations = np.sqrt(self._variances(self._new_rows(X)) + self.alpha_)
         single = self.function_.coef.ndim == 1
         return values, deviations * self._amplitude[0] if single else deviations[:, None] * self._amplitude
 
-    def _variances(self, X: np.ndarray) -> np.ndarray:
-        """k(x, x) - k' (K + alpha W^(-1))^(-1) k for new rows, with the factor kept from the first use on."""
-        kept = np.flatnonzero(self._weights)
-        fitted, X = self.function_.X[kept] - self._centre, X - self._centre
-        if self._posterior is None:
-            kind: Any = ExactPosterior if len(kept) <= FACTOR_ROWS else IterativePosterior
-            self._posterior = kind(self.kernel_, fitted, self.alpha_ / self._weights[kept], threads=self.threads)
-        posterior, own_values, out = self._posterior, self.kernel_.diag(X), np.empty(len(X))
-        for i in range(0, len(X), posterior.at_once):
-            part = slice(i, i + posterior.at_once)
-            columns = Gram(self.kernel_, fitted, X[part], threads=self.threads).dense()
-            out[part] = own_values[part] - posterior.explained(np.asfortranarray(columns))
+    @property
+    def _fitted(self) -> Any:
+        """The rows that have a weight."""
+        return self._centred(checks.take(self.function_.X, np.flatnonzero(self._weights)))
+
+    @cached_property
+    def _posterior(self) -> Any:
+        """The factor of K + alpha W^(-1) on rows that have a weight, which variances need."""
+        budget, noise = self._budget(), self.alpha_ / self._weights[self._weights > 0.0]
+        asked = Asked("auto", 0, 1, budget.memory, budget.tol, budget.threads)
+        return posterior(self.kernel_, self._fitted, noise, plan(len(noise), 1, 0, asked), asked)
+
+    def _variances(self, X: Any) -> np.ndarray:
+        """k(x, x) - k' (K + alpha W^(-1))^(-1) k for new rows."""
+        X, fitted, process = self._centred(X), self._fitted, self._posterior
+        own_values = self.kernel_.diag(X)
+        out = np.empty(len(own_values))
+        for i in range(0, len(out), process.at_once):
+            part = np.arange(i, min(i + process.at_once, len(out)))
+            columns = Gram(self.kernel_, fitted, checks.take(X, part), threads=self.threads).dense()
+            out[part] = own_values[part] - process.explained(np.asfortranarray(columns))
         return np.maximum(out, 0.0)

@@ -10,17 +10,15 @@ import numpy as np
 from sklearn.base import clone
 
 from representer.estimators.criteria import Average, RidgeErrors
+from representer.estimators.starting_kernels import Start
 from representer.estimators.tuning import Tuned, Tuning, carried_over
 from representer.functions import Function
+from representer.kernels import checks
 from representer.kernels.base import Kernel
-from representer.kernels.dot_product import Linear
-from representer.kernels.stationary import RBF, Matern
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget
 from representer.solvers import cholesky
 
-FAMILIES = {"Matern-1/2": 0.5, "Matern-3/2": 1.5, "Matern-5/2": 2.5, "RBF": np.inf}
-"""Smoothness of the kernels that are tried."""
 FIRST_ROWS = 400
 """Rows on which families and forms of length scales are compared."""
 MOST_ROWS = 1600
@@ -35,8 +33,6 @@ SETTLED = 0.01
 """Gain in the logarithm of the error by tuning on twice as many rows below which more of them are not needed."""
 MANY_SCALES = 30
 """Columns from which length scales start at the mean squared slopes of the function with a single one."""
-LINEAR = 0.1
-"""Weight of the linear part where the search starts."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +57,6 @@ class Trial:
     def score(self) -> float:
         """The mean loss of unseen rows, or the leave-one-out loss where there are none."""
         return float(self.unseen.mean()) if self.unseen.size else self.loo
-
-
-def column_scales(X: np.ndarray) -> np.ndarray:
-    """A robust scale of each column: that of a normal law with its quartiles, half the range of two values."""
-    low, high = np.quantile(X, [0.25, 0.75], axis=0)
-    spread, deviation = (high - low) / 1.349, X.std(axis=0)
-    two = np.array([len(np.unique(column[:1000])) <= 2 for column in X.T])
-    scales = np.where(two, 0.5 * np.ptp(X, axis=0), np.where(spread > 1e-12 * np.abs(high), spread, deviation))
-    return np.where(scales > 0.0, scales, 1.0)
 
 
 def steadiest(trials: list[Trial]) -> Trial:
@@ -97,6 +84,8 @@ class ModelSearch:
     ----------
     errors : RidgeErrors
         On all rows.
+    start : Start
+        The kernels that are compared.
     deadline : float
         The time of `perf_counter` after which no step begins.
     seed : int
@@ -104,19 +93,18 @@ class ModelSearch:
         Called before each trial.
     """
 
-    def __init__(self, errors: RidgeErrors, deadline: float, seed: int, tell: Callable[[str], None]):
-        self.errors, self.deadline, self.tell = errors, deadline, tell
+    def __init__(self, errors: RidgeErrors, start: Start, deadline: float, seed: int, tell: Callable[[str], None]):
+        self.errors, self.start, self.deadline, self.tell = errors, start, deadline, tell
         self.n = errors.n
         self.order = np.random.default_rng(seed).permutation(self.n)
-        self.scales = column_scales(errors.X) * np.sqrt(errors.X.shape[1])
         self.trials: list[Trial] = []
         self.stopped = False
 
     def run(self) -> Trial:
         """The best trial; the first one is there whatever the deadline is."""
         rows = min(self.n, FIRST_ROWS)
-        for name in FAMILIES:
-            self._try(name, rows, np.inf, self._kernel(name), 0.1)
+        for name, kernel in self.start.kernels.items():
+            self._try(name, rows, np.inf, kernel, 0.1)
         best = self._columns(sorted(self.trials, key=lambda trial: trial.score)[:FINALISTS], rows)
         while rows < min(self.n, MOST_ROWS) and not self._late(8.0 * best.seconds):
             rows = min(2 * rows, self.n, MOST_ROWS)
@@ -140,18 +128,13 @@ class ModelSearch:
         alpha = carried_over(half.strength, alpha, 2.0, self.n / best.rows)
         return replace(best, tuned=replace(best.tuned, strength=alpha))
 
-    def _kernel(self, family: str) -> Kernel:
-        nu = FAMILIES[family]
-        radial = RBF(self.scales) if nu == np.inf else Matern(self.scales, nu=nu)
-        return radial + LINEAR * Linear(self.scales)
-
     def _columns(self, finalists: list[Trial], rows: int) -> Trial:
         """Of trials with one length scale and those with a length scale per column, the best on unseen rows."""
-        if len(self.scales) == 1:
+        if not self.start.has_columns:
             return finalists[0]
         candidates = list(finalists)
         for trial in finalists:
-            start = self._with_slopes(trial) if len(self.scales) > MANY_SCALES else trial.tuned.kernel
+            start = self._with_slopes(trial) if self._has_slopes else trial.tuned.kernel
             for shrink in SHRINK:
                 found = self._try(trial.family, rows, shrink, start, trial.tuned.strength)
                 if found is None:
@@ -164,8 +147,14 @@ class ModelSearch:
         return self.stopped or perf_counter() + seconds > self.deadline
 
     def _on(self, rows: np.ndarray, shrink: float, max_iter: int) -> Tuning:
-        fixed = ["right__kernel__length_scale"]
-        return Tuning(self.errors.on(rows), shrink=shrink, fixed=fixed, tol=1e-4, max_iter=max_iter)
+        return Tuning(
+            self.errors.on(rows),
+            shrink=shrink,
+            groups=self.start.groups,
+            fixed=self.start.fixed,
+            tol=1e-4,
+            max_iter=max_iter,
+        )
 
     def _try(
         self, family: str, rows: int, shrink: float, kernel: Kernel, alpha: float, max_iter: int = 25
@@ -189,25 +178,18 @@ class ModelSearch:
             return self._losses(trial.tuned, self.order[: trial.rows], left)
         if trial.rows > FIRST_ROWS:
             return np.empty(0)
-        losses = []
+        losses, untied = [], self.start.untied(trial.tuned.kernel, trial.family)  # so that a fold is not seen
         for fold in np.array_split(np.arange(trial.rows), 3):
             rest = np.setdiff1d(np.arange(trial.rows), fold)
             some = self.order[rest]
-            start = trial.tuned if trial.shrink == np.inf else replace(trial.tuned, kernel=self._untied(trial))
-            tuned = self._on(some, trial.shrink, 20).run(start.kernel, start.strength, self._late)
+            kernel = trial.tuned.kernel if trial.shrink == np.inf else untied
+            tuned = self._on(some, trial.shrink, 20).run(kernel, trial.tuned.strength, self._late)
             losses.append(self._losses(tuned, some, self.order[fold]))
         return np.concatenate(losses)
 
-    def _untied(self, trial: Trial) -> Kernel:
-        """The kernel where length scales of columns have the ratios at which they start, so that a fold is not seen."""
-        kernel = clone(trial.tuned.kernel)
-        known = np.asarray(kernel.get_params()["left__length_scale"])
-        common = np.exp(np.mean(np.log(known) - np.log(self.scales)))
-        return kernel.set_params(left__length_scale=common * self.scales)
-
     def _losses(self, tuned: Tuned, rows: np.ndarray, unseen: np.ndarray) -> np.ndarray:
         errors = self.errors
-        truth, found = errors.targets[unseen], self.function(tuned, rows)(errors.X[unseen])
+        truth, found = errors.targets[unseen], self.function(tuned, rows)(checks.take(errors.X, unseen))
         losses = (truth - found) ** 2 if errors.loss is None else errors.loss.value(truth, found)
         return losses.mean(axis=1)
 
@@ -218,12 +200,19 @@ class ModelSearch:
         result = cholesky.solve(problem, Budget(2**34, 1e-6, threads=self.errors.threads), "")
         return Function(tuned.kernel, some.X, result.coef, result.intercept, threads=self.errors.threads)
 
+    @property
+    def _has_slopes(self) -> bool:
+        """Whether there are so many columns of numbers that length scales start at the slopes along them."""
+        one = len(self.start.scales) == 1 and self.start.groups is None
+        return one and isinstance(self.errors.X, np.ndarray) and self.errors.X.shape[1] > MANY_SCALES
+
     def _with_slopes(self, trial: Trial) -> Kernel:
         """Length scales that fall with the root mean squared slope of the function along their column."""
-        rows = self.order[: trial.rows]
+        rows, [name] = self.order[: trial.rows], self.start.scales
+        scales = np.asarray(self.start.kernels[trial.family].get_params()[name])
         slopes = self.function(trial.tuned, rows).gradient(self.errors.X[rows[:200]])
-        squares = np.mean(slopes.reshape(-1, len(self.scales)) ** 2, axis=0) * self.scales**2
+        squares = np.mean(slopes.reshape(-1, len(scales)) ** 2, axis=0) * scales**2
         factors = (squares + 1e-3 * squares.mean()) ** -0.25
         factors = np.clip(factors / np.exp(np.log(factors).mean()), 0.2, 5.0)
         kernel = clone(trial.tuned.kernel)
-        return kernel.set_params(left__length_scale=factors * kernel.get_params()["left__length_scale"])
+        return kernel.set_params(**{name: factors * kernel.get_params()[name]})

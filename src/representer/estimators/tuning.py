@@ -39,6 +39,8 @@ class Tuning:
         Such as the logarithm of the mean leave-one-out loss.
     shrink : float
         Infinite for length scales of columns that keep their ratios.
+    groups : array of shape (n_columns,), optional
+        Columns of the same group have length scales that keep their ratios, and count as one.
     bounds : dict, optional
         Pairs (low, high) by name of the hyper-parameter; "alpha" or "C" is one of them.
     fixed : names of hyper-parameters that stay as they are
@@ -49,6 +51,7 @@ class Tuning:
 
     criterion: Any
     shrink: float = 0.0
+    groups: np.ndarray | None = None
     bounds: dict | None = None
     fixed: Sequence[str] = ()
     priors: dict | None = None
@@ -61,14 +64,8 @@ class Tuning:
         parameters, names, start = self._start(kernel, strength)
         check_priors(names, self.priors, start)
         bounds = self._bounds(names, start, kernel)
-        scales = np.array([name.split("[")[0].endswith("length_scale") and "[" in name for name in names])
         free = np.flatnonzero(bounds[:, 0] < bounds[:, 1])
-        shrunk = np.intersect1d(np.flatnonzero(scales), free)
-        tied = np.flatnonzero(scales[free]) if self.shrink == np.inf else np.empty(0, int)
-        Z = np.eye(len(free))  # theta[free] = start + Z z
-        if len(tied) > 1:
-            Z[tied, tied[0]] = 1.0
-            Z = np.delete(Z, tied[1:], axis=1)
+        Z, shrunk = self._directions([names[i] for i in free])
 
         def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
             theta = start.copy()
@@ -76,12 +73,13 @@ class Tuning:
             value, gradient = self._value(theta, parameters)
             errors.append(value)
             value, gradient = self._with_prior(theta, names, value, gradient)
+            slopes = Z.T @ gradient[free]
             if 0.0 < self.shrink < np.inf and len(shrunk):
-                off = (theta - start)[shrunk] - (theta - start)[shrunk].mean()
+                off = z[shrunk] - z[shrunk].mean()
                 value += self.shrink / self.criterion.n * float(off @ off)
-                gradient[shrunk] += 2.0 * self.shrink / self.criterion.n * off
+                slopes[shrunk] += 2.0 * self.shrink / self.criterion.n * off
             values.append(value)
-            return value, Z.T @ gradient[free]
+            return value, slopes
 
         values: list[float] = []
         errors: list[float] = []
@@ -94,6 +92,20 @@ class Tuning:
         kernel, strength = parameters.kernel_at(theta[:-1]), float(np.exp(theta[-1]))
         error = float(np.exp(min(errors[int(np.argmin(values))], 700.0)))
         return Tuned(kernel, strength, float(found.fun), values[0], error, search)
+
+    def _directions(self, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Z of theta = start + Z z, with one entry of z for those that move together, and which of z are shrunk."""
+        scales = [name.split("[")[0].endswith("length_scale") and "[" in name for name in names]
+        ties = []
+        for name, is_scale in zip(names, scales, strict=True):
+            family, column = name.split("[")[0], int(name.split("[")[1][:-1]) if is_scale else 0
+            if is_scale and self.shrink == np.inf:
+                ties.append("all length scales")
+            else:
+                ties.append(f"{family}, {self.groups[column]}" if is_scale and self.groups is not None else name)
+        places = {tie: i for i, tie in enumerate(dict.fromkeys(ties))}
+        columns = np.array([places[tie] for tie in ties], int)
+        return np.eye(len(places))[columns], np.unique(columns[np.array(scales, bool)])
 
     def _bounds(self, names: list[str], start: np.ndarray, kernel: Kernel) -> np.ndarray:
         given = dict(self.bounds or {})

@@ -35,6 +35,7 @@ from representer.estimators.spectral_clustering import SpectralClustering
 from representer.estimators.svc import SVC
 from representer.estimators.svc_path import SVCPath
 from representer.estimators.svr import SVR, NuSVR
+from representer.estimators.table_encoding import ColumnCode, TableEncoding
 from representer.estimators.tuning import Tuned
 from representer.estimators.two_sample import MMD
 from representer.features.approximation import Approximation
@@ -72,8 +73,8 @@ NAMED_CLASSES: dict[str, type] = {
 }
 """Made of parameters; estimators have fitted attributes on top of them."""
 RECORD_CLASSES = (
-    *(Approximation, Both, Certificate, DocumentFrequencies, Network, Points, Polynomials),
-    *(Search, Trial, Tuned),
+    *(Approximation, Both, Certificate, ColumnCode, DocumentFrequencies, Network, Points, Polynomials),
+    *(Search, TableEncoding, Trial, Tuned),
 )
 RECORDS: dict[str, type] = {each.__name__: each for each in RECORD_CLASSES}
 """Dataclasses, saved field by field."""

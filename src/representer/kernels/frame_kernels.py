@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def kernel_for(frame: Any) -> FrameKernel:
     if not hasattr(frame, "columns"):
         raise TypeError(f"kernel_for takes a data frame, and this is a {type(frame).__name__}.")
     checks.number_of(frame)
-    columns = [_look_at(frame[name], name) for name in frame.columns]
+    columns = [look_at(frame[name], name) for name in frame.columns]
     whole, gaps = _parts(columns, frame)
     if not whole + gaps:
         raise ValueError(
@@ -106,7 +107,8 @@ def kernel_for(frame: Any) -> FrameKernel:
 # ---- what a column is ----
 
 
-def _look_at(column: Any, name: Any) -> Column:
+def look_at(column: Any, name: Any) -> Column:
+    """What a column holds."""
     gone = np.asarray(missing_entries(column))
     if gone.all():
         return Column(name, "none", "empty")
@@ -116,8 +118,8 @@ def _look_at(column: Any, name: Any) -> Column:
         return _dates(as_days(there), name, gaps)
     if _is_levelled(column):
         return _levels(there, name, gaps)
-    if _is_number(column):
-        values = np.asarray(there, np.float64)
+    if _is_number(column) or all(isinstance(x, Real) and not isinstance(x, bool) for x in there):
+        values = np.asarray(list(there), np.float64)
         spread = float(values.std())
         if not spread > 0.0:
             return Column(name, "none", "the same number in all rows")

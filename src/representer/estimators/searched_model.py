@@ -1,0 +1,217 @@
+"""What the models to start with share: the search for a kernel, the exact fit of all rows, and the report."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from representer import _parallel
+from representer.estimators import starting_kernels
+from representer.estimators.base import KernelEstimator, own, warn_user
+from representer.estimators.criteria import RidgeErrors
+from representer.estimators.inputs import check_inputs, evenly_spaced, is_precomputed, to_kernel
+from representer.estimators.model_search import MOST_ROWS, SETTLED, ModelSearch, Trial
+from representer.estimators.starting_kernels import Start
+from representer.estimators.table_encoding import TableEncoding, needs_encoding
+from representer.functions import Function
+from representer.kernels import checks
+from representer.kernels.stationary import RBF
+from representer.losses.base import Loss
+from representer.problems.ridge import RidgeProblem
+from representer.result import Plan, Result
+from representer.solvers import choose
+from representer.solvers.leave_one_out import LeaveOneOut, leave_one_out, loo_bytes
+
+LOO_ROWS = 2000
+"""Rows whose leave-one-out residuals are computed; evenly spaced over all."""
+FEWEST = 5
+"""Rows that leave-one-out needs at least to compare kernels."""
+
+
+class SearchedModel(KernelEstimator):
+    """What the models to start with share: the search, the exact fit of all rows, and the report."""
+
+    _encoding: TableEncoding | None
+    _centre: np.ndarray | None
+    _outlying: int
+    """Rows whose leave-one-out residual is far beyond the others."""
+    time_limit: float
+    verbose: int
+    random_state: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = False
+        return tags
+
+    def _rows(self, X: Any) -> Any:
+        """Rows of the kernel: numbers, copied, sparse rows, data frames with columns of other types, or any inputs."""
+        self._encoding = self._centre = None
+        if is_precomputed(self.kernel):
+            raise ValueError(
+                f"{type(self).__name__} searches among kernels of rows; use KernelRidge or SVC with a precomputed one."
+            )
+        if self.kernel is not None:
+            rows = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        elif needs_encoding(X):
+            validate_data(self, X, skip_check_array=True)
+            self._encoding = TableEncoding.of(X)
+            return self._encoding.rows(X)
+        else:
+            rows = check_inputs(self, X, RBF(), reset=True)
+        rows = own(rows)
+        is_numbers = isinstance(rows, np.ndarray) and rows.dtype.kind == "f"
+        return rows.astype(np.float64, copy=False) if is_numbers or sparse.issparse(rows) else rows
+
+    def _new_rows(self, X: Any) -> Any:
+        """Rows of the kernel for new inputs."""
+        if self._encoding is not None:
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return self._encoding.rows(X)
+        return check_inputs(self, X, self.kernel_, reset=False)
+
+    def _values(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        rows = self._new_rows(X)
+        values = self.function_(rows)
+        return values.astype(np.float32) if getattr(rows, "dtype", None) == np.float32 else values
+
+    def _start(self, X: Any, weights: np.ndarray | None) -> Start:
+        """The kernels that are compared on these rows."""
+        if self.kernel is not None:
+            return starting_kernels.for_given(to_kernel(self.kernel), X, weights)
+        if self._encoding is not None and self._encoding.own:
+            return starting_kernels.for_frame(X, self._encoding)
+        if sparse.issparse(X):
+            return starting_kernels.for_sparse(X)
+        return starting_kernels.for_numbers(X, self._encoding)
+
+    def _searched(self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None) -> Trial:
+        """The best trial on rows that have a weight."""
+        checks.positive(self.time_limit, "time_limit")
+        deadline = perf_counter() + self.time_limit
+        rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
+        if len(rows) < FEWEST:
+            raise ValueError(
+                f"There are n_samples = {len(rows)} rows; choosing a kernel by leave-one-out needs at least {FEWEST}."
+            )
+        some = None if weights is None else weights[rows]
+        errors = RidgeErrors(checks.take(X, rows), targets[rows], some, True, loss, threads=self.threads)
+        seed = checks.integer(self.random_state, "random_state", 0)
+        search = ModelSearch(errors, self._start(errors.X, some), deadline, seed, self._tell)
+        with _parallel.one_blas_thread():
+            best = search.run()
+        self._tell("")
+        self.trials_, self._relative = search.trials, search.start.relative(best.tuned.kernel, best.family)
+        if perf_counter() > deadline:
+            warn_user(f"The search stopped at its time_limit of {self.time_limit:g} s; the best so far is fitted.")
+        return best
+
+    def _tell(self, text: str) -> None:
+        if self.verbose:
+            print(f"\r{text:<79}", end="" if text else "\r", file=sys.stderr, flush=True)
+
+    def _found(
+        self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None
+    ) -> tuple[RidgeProblem, Result]:
+        """The problem with the best kernel and alpha for all rows, and its exact solution.
+
+        Columns are centred if the kernel is not a given one, which changes nothing but the intercept: values of the
+        linear part, whose coefficients have the sum zero, are small differences of large ones otherwise.
+        """
+        self._outlying = 0
+        if self.kernel is None and isinstance(X, np.ndarray):
+            self._centre = np.median(X, axis=0)
+        X = self._centred(X)
+        best = self._searched(X, targets, weights, loss)
+        self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
+        alphas = np.full(targets.shape[1], self.alpha_)
+        problem = RidgeProblem(self._gram(self.kernel_, X), targets, alphas, weights, True)
+        result = choose.solve_ridge(problem, self._budget())
+        self.certificate_ = result.certificate
+        return problem, result
+
+    def _centred(self, X: Any) -> Any:
+        return X if self._centre is None else X - self._centre
+
+    def _function(self, X: Any, coef: np.ndarray, intercept: np.ndarray, shift: Any, single: bool) -> Function:
+        """f in the units of the columns, from coefficients and intercept for centred ones, plus a constant."""
+        constant = shift + intercept
+        if self._centre is not None:
+            one = self._centred(X[:1])
+            centred, here = Function(self.kernel_, self._centred(X), coef)(one), Function(self.kernel_, X, coef)(X[:1])
+            constant = constant + (centred - here)[0]
+        return Function(
+            self.kernel_,
+            X,
+            coef[:, 0] if single else coef,
+            constant[0] if single else constant,
+            threads=self.threads,
+        )
+
+    def _left_out(self, problem: RidgeProblem) -> tuple[np.ndarray, LeaveOneOut]:
+        """Rows with a weight, evenly spaced over all, and what leaving out each of them gives."""
+        rows = np.arange(problem.n) if problem.weights is None else np.flatnonzero(problem.weights)
+        rows = rows[evenly_spaced(len(rows), LOO_ROWS)]
+        weights = None if problem.weights is None else problem.weights[rows]
+        part = RidgeProblem(problem.gram.take(rows), problem.targets[rows], problem.alpha, weights, True)
+        return rows, leave_one_out(part)
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """How the chosen kernel would be fitted to all rows, and the memory and time with that of the search."""
+        n = checks.number_of(X)
+        gram = self._gram(RBF(), np.zeros((n, 1)))
+        problem = RidgeProblem(gram, np.zeros((n, 1)), np.array([1e-2]), None, True)
+        budget = self._budget()
+        plan = choose.ridge(problem, budget)[1]
+        rows = min(n, MOST_ROWS)
+        seconds = plan.seconds + min(self.time_limit, 1e-9 * rows**3 + 1e-5 * rows)
+        bytes_ = max(plan.bytes, loo_bytes(max(rows, min(n, LOO_ROWS)), 1, self.threads))
+        values = plan.kernel_evaluations + 200 * rows**2
+        return Plan(
+            plan.solver, "leave-one-out chooses the kernel first", bytes_, values, seconds, plan.refusal
+        ).within(budget.memory, "use fewer rows, or a larger memory=")
+
+    def report(self) -> str:
+        """What was tried, with the mean loss of unseen rows, what was chosen, and what to try next."""
+        check_is_fitted(self)
+        lines = [f"{'kernel':12}{'length scales':40}{'rows':>7}{'leave-one-out':>15}{'unseen rows':>13}{'s':>7}"]
+        for trial in self.trials_:
+            unseen = f"{trial.score:.4g}" if trial.unseen.size else "-"
+            lines.append(
+                f"{trial.family:12}{trial.form:40}{trial.rows:>7,}{trial.loo:>15.4g}{unseen:>13}{trial.seconds:>7.1f}"
+            )
+        if self._encoding is not None:
+            lines.append(str(self._encoding))
+        lines += [f"chosen: {self.kernel_!r} with alpha = {self.alpha_:.3g}", str(self.certificate_), *self._advice()]
+        return "\n".join(lines)
+
+    def _advice(self) -> list[str]:
+        """What stands out in the search and the leave-one-out residuals."""
+        last, advice = self.trials_[-1], []
+        if idle := self._idle_columns():
+            advice.append(f"try without the columns {', '.join(idle)}, which hardly matter.")
+        if last.rows >= MOST_ROWS and last.tuned.at_start - last.tuned.objective >= SETTLED:
+            advice.append("more rows still changed the kernel: try KernelRidge(kernel=model.kernel_, tune='loo').")
+        if self._outlying > 0:
+            advice.append(f"{self._outlying} rows are far off when left out: look at them, or try criterion='huber'.")
+        if last.form == "one length scale" and sum(map(np.size, self._relative.values())) > 1:
+            advice.append("unseen rows could not tell columns apart: more rows, or fewer columns, may do.")
+        return advice or ["nothing stands out: more rows or better columns will help more than another kernel."]
+
+    def _idle_columns(self) -> list[str]:
+        """Columns whose length scale is far above the others'."""
+        if len(self._relative) != 1:
+            return []
+        [spread] = self._relative.values()
+        names = getattr(self, "feature_names_in_", np.arange(len(spread)))
+        if self._encoding is not None:
+            names = np.array(self._encoding.names)
+        if len(names) != len(spread):  # of a given kernel on some columns
+            return []
+        return [str(name) for name, ratio in zip(names, spread, strict=True) if ratio > 30.0 * np.median(spread)]

@@ -1,0 +1,196 @@
+"""Columns of a data frame as rows of numbers, dates, categories and gaps as well; others keep kernels of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from representer.kernels.base import Kernel
+from representer.kernels.categories import Categorical
+from representer.kernels.columns import On
+from representer.kernels.dates import as_days, is_date
+from representer.kernels.frame_kernels import LONG_ENOUGH, OWN_KERNELS, YEAR, Column, look_at
+from representer.kernels.missing import Missing, missing_entries
+
+MOST_INDICATORS = 30
+"""Levels up to which each of a category has a column; with more of them it has a kernel of its own."""
+WEEK = 7.0
+"""Days."""
+
+
+def needs_encoding(X: Any) -> bool:
+    """Whether X is a data frame with columns that are not numbers, or with gaps."""
+    if not hasattr(X, "columns") or not hasattr(X, "shape"):
+        return False
+    columns = [X[name] for name in X.columns]
+    return any(np.asarray(column).dtype.kind not in "biuf" or missing_entries(column).any() for column in columns)
+
+
+@dataclass(frozen=True)
+class ColumnCode:
+    """How one column becomes numbers.
+
+    Numbers and dates are counted from their median, and a gap is the median. Dates have a sine and a cosine for each
+    period as well. A category has a column for each of its levels, one for gaps among them if there are any; all are
+    zero for a level that was not there.
+    """
+
+    name: Any
+    kind: str
+    words: str
+    gaps: bool = False
+    centre: float = 0.0
+    periods: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, column: Any, seen: Column) -> ColumnCode:
+        """The code of a column of which is known what was seen in it."""
+        if seen.kind == "category":
+            levels = tuple(sorted(set(_texts(column)) - {""}))
+            kind = "category" if len(levels) <= MOST_INDICATORS else "own"
+            return cls(seen.name, kind, seen.words, seen.gaps, levels=levels if kind == "category" else ())
+        if seen.kind in OWN_KERNELS:
+            return cls(seen.name, "own", f"{seen.words}: {OWN_KERNELS[seen.kind][1]}", seen.gaps)
+        if seen.kind == "none":
+            return cls(seen.name, "none", seen.words)
+        values = _numbers(column, seen.name)
+        there = values[~np.isnan(values)]
+        periods = _periods(there) if seen.kind in ("date", "season") else ()
+        return cls(seen.name, "number", seen.words, seen.gaps, float(np.median(there)), periods)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns of numbers."""
+        if self.kind == "category":
+            return [f"{self.name} = {level}" for level in self.levels] + [f"{self.name} is missing"] * self.gaps
+        if self.kind != "number":
+            return []
+        waves = [f"{part} of {self.name} by {period:g} days" for period in self.periods for part in ("sine", "cosine")]
+        return [str(self.name), *waves, *[f"{self.name} is missing"] * self.gaps]
+
+    @property
+    def groups(self) -> list[int]:
+        """Which of these columns share a length scale: the levels of a category, and the waves of a period."""
+        if self.kind == "category":
+            return [0] * len(self.names)
+        waves = [1 + i for i in range(len(self.periods)) for _ in range(2)]
+        return ([0, *waves] + [1 + len(self.periods)] * self.gaps) if self.kind == "number" else []
+
+    def encoded(self, column: Any) -> np.ndarray:
+        """The columns of numbers, of shape (n, len(names))."""
+        if self.kind == "category":
+            texts = np.array(_texts(column), object)
+            return (texts[:, None] == np.array([*self.levels, *[""] * self.gaps], object)).astype(np.float64)
+        values = _numbers(column, self.name)
+        gone = np.isnan(values)
+        values = np.where(gone, self.centre, values)
+        turns = [2.0 * np.pi / period * values for period in self.periods]
+        waves = [wave(turn) for turn in turns for wave in (np.sin, np.cos)]
+        return np.column_stack([values - self.centre, *waves, *[gone] * self.gaps])
+
+
+@dataclass(frozen=True)
+class TableEncoding:
+    """A data frame as rows of numbers, or as a data frame of them and of columns with kernels of their own."""
+
+    codes: tuple[ColumnCode, ...]
+    own: dict[Any, Kernel]
+    """Kernels of columns that do not become numbers."""
+
+    @classmethod
+    def of(cls, frame: Any) -> TableEncoding:
+        """By the types of the columns, and what is in them."""
+        seen = [look_at(frame[name], name) for name in frame.columns]
+        codes = tuple(ColumnCode.of(frame[column.name], column) for column in seen)
+        if all(code.kind == "none" for code in codes):
+            facts = "; ".join(f"{code.name} is {code.words}" for code in codes)
+            raise ValueError(f"No column of the data frame says anything about its rows: {facts}.")
+        own = {
+            column.name: On(Missing(_own_kernel(column)), column.name)
+            for column, code in zip(seen, codes, strict=True)
+            if code.kind == "own"
+        }
+        return cls(codes, own)
+
+    @cached_property
+    def _numeric(self) -> list[ColumnCode]:
+        return [code for code in self.codes if code.names]
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns of numbers."""
+        return [name for code in self._numeric for name in code.names]
+
+    @property
+    def groups(self) -> np.ndarray:
+        """For each column of numbers the group that shares a length scale."""
+        groups: list[int] = []
+        for code in self._numeric:
+            first = max(groups, default=-1) + 1
+            groups += [first + group for group in code.groups]
+        return np.array(groups, int)
+
+    @property
+    def indicators(self) -> np.ndarray:
+        """Whether each column of numbers is that of a level, or of gaps."""
+        ends = [(code, name.endswith(" is missing")) for code in self._numeric for name in code.names]
+        return np.array([code.kind == "category" or gap for code, gap in ends], bool)
+
+    def rows(self, frame: Any) -> Any:
+        """Rows of numbers, of which no entry is missing; a data frame where columns have kernels of their own."""
+        if not hasattr(frame, "columns"):
+            raise TypeError(
+                f"The model was fitted to a data frame, and X is a {type(frame).__name__}; pass a data frame with the "
+                "same columns."
+            )
+        if wrong := [str(code.name) for code in self.codes if code.name not in list(frame.columns)]:
+            raise ValueError(f"X has no column {wrong[0]!r}, which the model was fitted to.")
+        blocks = [code.encoded(frame[code.name]) for code in self._numeric]
+        numbers = np.hstack(blocks) if blocks else np.empty((frame.shape[0], 0))
+        if not self.own:
+            return numbers
+        named = dict(zip(self.names, numbers.T, strict=True))
+        return type(frame)({**named, **{name: frame[name] for name in self.own}})
+
+    def __str__(self) -> str:
+        """A line for each column."""
+        width = max(len(str(code.name)) for code in self.codes)
+        ends = {"number": "a number", "category": "a column for each level", "own": "a kernel of its own"}
+        return "\n".join(
+            f"{code.name!s:<{width}}  {code.words}{', some missing' * code.gaps}; {ends.get(code.kind, 'left out')}"
+            for code in self.codes
+        )
+
+
+def _own_kernel(column: Column) -> Kernel:
+    return OWN_KERNELS[column.kind][0](column) if column.kind in OWN_KERNELS else Categorical(1.0)
+
+
+def _texts(column: Any) -> list[str]:
+    """Levels by name, and nothing where there is none."""
+    return ["" if gone else str(value) for value, gone in zip(column, missing_entries(column), strict=True)]
+
+
+def _numbers(column: Any, name: Any) -> np.ndarray:
+    """Numbers, or dates as days, with NaN for gaps."""
+    if is_date(column):
+        return as_days(column)
+    gone = missing_entries(column)
+    values = np.full(len(gone), np.nan)
+    try:
+        values[~gone] = np.asarray([value for value, out in zip(column, gone, strict=True) if not out], np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"Column {str(name)!r} had numbers in the fit, and has other values now.") from None
+    if np.isinf(values).any():
+        raise ValueError(f"Column {str(name)!r} has infinite values; remove them, or leave them empty.")
+    return values
+
+
+def _periods(days: np.ndarray) -> tuple[float, ...]:
+    """Of a year, a week and a day, those that dates cover twice, and by which they differ."""
+    span, step = np.ptp(days), 1.0 if np.all(days == np.round(days)) else 0.0
+    return tuple(period for period in (YEAR, WEEK, 1.0) if span >= LONG_ENOUGH * period and period > step)
