@@ -7,9 +7,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from representer import SVC, KernelLogisticRegression, KernelPCA, KernelRidge, Nystroem, rows
+from representer import (
+    GPLVM,
+    SVC,
+    SVR,
+    KernelLogisticRegression,
+    KernelMachine,
+    KernelNeighborsClassifier,
+    KernelPCA,
+    KernelPoissonRegression,
+    KernelQuantileRegression,
+    KernelRidge,
+    KernelRidgeClassifier,
+    NuSVC,
+    Nystroem,
+    OneClassSVM,
+    rows,
+)
 from representer.estimators.on_rows import Passes
-from representer.kernels import RBF, On
+from representer.kernels import RBF, Linear, On
+from representer.losses import Hinge, Huber
 from representer.rows import checkpoint
 
 
@@ -53,10 +70,91 @@ def test_answers_about_dask_data_frames(Xy):
 
 def test_estimators_that_need_all_inputs_say_so(Xy):
     X, y = Xy
-    lazy = da.from_array(X, chunks=(30, 3)), da.from_array(y, chunks=30)
-    for model, data in ((KernelPCA(), (rows(X),)), (SVC(), (rows(X, target=y > 0),)), (KernelPCA(), lazy)):
+    lazy = da.from_array(X, chunks=(30, 3)), da.from_array(y > 0, chunks=30)
+    for model, data in (
+        (NuSVC(), (rows(X, target=y > 0),)),
+        (GPLVM(), (rows(X),)),
+        (KernelNeighborsClassifier(), lazy),
+    ):
         with pytest.raises(TypeError, match=f"{type(model).__name__} needs all inputs at once, not rows"):
             model.fit(*data)
+    for model, data in ((KernelPCA(), (rows(X),)), (SVC(), (rows(X, target=y > 0),))):
+        with pytest.raises(TypeError, match="fitted in the span of a basis, and RBF"):
+            model.fit(*data)
+
+
+SPAN = Nystroem(RBF(2.0), 12)
+
+
+@pytest.mark.parametrize(
+    ("model", "targets", "methods"),
+    [
+        (KernelLogisticRegression(kernel=SPAN), "classes", ("predict", "predict_proba", "decision_function")),
+        (KernelPoissonRegression(kernel=SPAN), "counts", ("predict",)),
+        (KernelQuantileRegression([0.2, 0.8], kernel=SPAN, tol=1e-2), "numbers", ("predict",)),
+        (KernelMachine(SPAN, Huber()), "numbers", ("predict",)),
+        (KernelMachine(SPAN, Hinge(), tol=1e-2), "two", ("decision_function",)),
+        (KernelRidgeClassifier([0.1, 1.0], kernel=SPAN), "classes", ("predict",)),
+        (SVC(kernel=SPAN, tol=1e-2), "two", ("predict", "decision_function")),
+        (SVR(kernel=SPAN, tol=1e-2), "numbers", ("predict",)),
+        (OneClassSVM(kernel=SPAN, tol=1e-2), None, ("score_samples",)),
+        (KernelPCA(3, kernel=SPAN), None, ("transform",)),
+        (KernelRidge(kernel=Linear()), "numbers", ("predict",)),
+    ],
+)
+def test_every_estimator_with_a_basis_takes_rows_and_dask(rng, model, targets, methods):
+    X = rng.normal(size=(400, 3))
+    f = np.sin(X).sum(axis=1)
+    y = {
+        "classes": np.digitize(f, [-0.5, 0.5]).astype(str),
+        "two": np.where(f > 0, "yes", "no"),
+        "counts": np.floor(np.exp(f)),
+        "numbers": f,
+        None: None,
+    }[targets]
+    expected = {name: getattr(model.fit(X, y), name)(X) for name in methods}
+    data = rows(X, target=y)
+    plan = model.plan(data)
+    assert plan.passes > 0
+    model.fit(data)
+    assert model.certificate_.passes > 0
+    for name in methods:
+        answer = getattr(model, name)(data)
+        if isinstance(model.kernel, Linear):
+            np.testing.assert_allclose(answer, expected[name], rtol=1e-9)
+        else:
+            np.testing.assert_array_equal(answer, expected[name])
+    model.fit(*(da.from_array(each, chunks=(150, *each.shape[1:])) for each in (X, y) if each is not None))
+    for name in methods:
+        answer = getattr(model, name)(da.from_array(X, chunks=(150, 3))).compute()
+        if answer.dtype.kind == "U":
+            assert np.mean(answer == expected[name]) > 0.99
+        else:
+            np.testing.assert_allclose(answer, expected[name], rtol=1e-4, atol=1e-6)
+
+
+def test_pairs_of_classes_in_rows(rng):
+    X = rng.normal(size=(300, 2))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = SVC(kernel=SPAN, tol=1e-3, decision_function_shape="ovo")
+    expected = model.fit(X, y).decision_function(X)
+    found = model.fit(rows(X, target=y)).decision_function(X)
+    np.testing.assert_allclose(found, expected, atol=0.02)
+    assert np.mean(model.predict(X) == y) > 0.95
+
+
+def test_answers_go_to_a_file_block_by_block(rng, tmp_path):
+    X = rng.normal(size=(40_000, 2))
+    model = KernelRidge(kernel=SPAN).fit(X, np.sin(X).sum(axis=1))
+    data = rows(X)
+    assert [len(part) for part in data.apply(model.predict)] == [16384, 16384, 7232]
+    answers = data.save(model.predict, tmp_path / "answers.npy")
+    assert isinstance(answers, np.memmap)
+    np.testing.assert_array_equal(answers, model.predict(data))
+    frame = pd.DataFrame(X[:50], columns=["b", "a"])
+    model.fit(rows(lambda: iter([frame.assign(y=1.0)]), target="y"))
+    with pytest.raises(ValueError, match="the columns a, b, but the fit had b, a"):
+        model.predict(rows(lambda: iter([frame[["a", "b"]]])))
 
 
 def test_passes_are_shown(capsys):

@@ -13,6 +13,7 @@ from representer.gram.tiled import Gram
 from representer.kernels.base import Gradients, Kernel
 from representer.losses.base import Loss
 from representer.losses.huber import Huber
+from representer.losses.logistic import Logistic
 from representer.losses.softened import Softened
 from representer.problems.loss import LossProblem
 from representer.problems.points import Point
@@ -259,3 +260,12 @@ def _logarithm(value: float, gradients: Gradients, by_log_strength: float) -> Va
     return Value(
         float(np.log(value)), {name: part / value for name, part in gradients.items()}, by_log_strength / value
     )
+
+
+def functions_of(loss: Loss, y: np.ndarray) -> list[tuple[np.ndarray, Loss]]:
+    """Targets and smooth losses of one output: of each quantile, or of each class against all others."""
+    if not (loss.complete and loss.convex):
+        raise ValueError(f"The loss {loss!r} has no curvature and conjugate, which tune='loo' needs; use tune=None.")
+    if loss.targets == "classes":
+        return [(np.where(y == c, 1.0, -1.0), Logistic()) for c in np.unique(y)]
+    return [(y, softened(part, y)) for part in loss.parts()]

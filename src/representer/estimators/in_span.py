@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from representer.estimators.inputs import reset_fitted
 from representer.features.approximation import MEASURED, approximation
 from representer.functions import Function
 from representer.gram.design import Design
@@ -87,20 +86,6 @@ def function_of(basis: Basis, w: np.ndarray, intercept: Any, threads: int | None
 def rows_of(X: Any, y: Any = None, weights: Any = None) -> Rows:
     """Rows in memory, or those that were given."""
     return X if isinstance(X, Rows) else ArrayRows(X, y, weights)
-
-
-def check_rows(model: Any, rows: Rows, y: Any, sample_weight: Any) -> tuple[int, np.ndarray]:
-    """The number of targets and one target of rows that bring their own; sets n_features_in_ and names of columns."""
-    if y is not None or sample_weight is not None:
-        raise ValueError("Rows bring their own targets and weights; give them as rows(..., target=, weight=).")
-    _, one, _ = rows.sample(1, 0)
-    if one is None:
-        raise ValueError("The rows have no targets; use rows(..., target='name of a column').")
-    reset_fitted(model, "feature_names_in_")
-    model.n_features_in_ = rows.n_columns
-    if rows.names is not None and all(isinstance(name, str) for name in rows.names):
-        model.feature_names_in_ = np.asarray(rows.names, object)
-    return 1 if np.ndim(one) == 1 else np.shape(one)[1], one
 
 
 def with_approximation(certificate: Certificate, kernel: Kernel, rows: Rows, full_gap: float | None) -> Certificate:

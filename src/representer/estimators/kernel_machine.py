@@ -15,8 +15,8 @@ from sklearn.utils.validation import column_or_1d
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
-from representer.estimators.criteria import Part, softened
-from representer.estimators.in_span import is_approximation, rows_of
+from representer.estimators.criteria import Part, functions_of
+from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows, rows_of
 from representer.estimators.inputs import (
     check_inputs,
     check_labels,
@@ -28,18 +28,19 @@ from representer.estimators.inputs import (
 )
 from representer.estimators.machine_in_span import MachineInSpan, fixed_strength
 from representer.estimators.ridge_in_span import TUNED
+from representer.estimators.row_targets import coded
 from representer.estimators.tunable import Tunable
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.base import require_definite
 from representer.losses.base import Loss
-from representer.losses.logistic import Logistic
 from representer.losses.squared import Squared
 from representer.problems.intercepts import best_intercept
 from representer.problems.loss import LossProblem
 from representer.problems.points import Point
 from representer.regularizers import Regularizer, SquaredNorm
 from representer.result import Plan
+from representer.rows.base import Rows
 from representer.rows.distributed.lazy import lazily
 from representer.solvers import regularized
 
@@ -53,6 +54,7 @@ class Machine(Tunable, KernelEstimator):
     and verbose.
     """
 
+    takes_rows = True
     _strength_name = "alpha"
     _search_factor = 5.0  # Newton steps
 
@@ -70,14 +72,19 @@ class Machine(Tunable, KernelEstimator):
     def _in_span(
         self, X: Any, y: Any, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None
     ) -> MachineInSpan | None:
-        """The problem in the span of an approximation's basis; None for other kernels."""
-        if not is_approximation(to_kernel(self.kernel)):
+        """The problem in the span of an approximation's basis, or of rows elsewhere; None for other kernels.
+
+        Targets are those of y, or numbers that the rows bring.
+        """
+        elsewhere, kernel = isinstance(X, Rows), to_kernel(self.kernel)
+        if not elsewhere and not is_approximation(kernel):
             return None
-        kernel = self._kernel_for(X, weights)
         if self.tune is not None:
             raise ValueError(TUNED.format(tune=self.tune))
-        assert kernel.basis is not None
-        basis, targets = kernel.basis(X), np.asarray(y, np.float64)
+        kernel = kernel_for_rows(kernel, X) if elsewhere else self._kernel_for(X, weights)
+        require_definite(kernel, "a kernel machine")
+        basis: Any = basis_for(kernel, X)
+        targets = np.asarray(range(len(getattr(self, "classes_", (0, 1)))) if elsewhere else y, np.float64)
         outputs, strength = loss.outputs(targets[:, None]), fixed_strength(regularizer)
         options = {"intercept": self.fit_intercept, "outputs": outputs, "threads": self.threads}
         return MachineInSpan(kernel, basis, rows_of(X, targets, weights), loss, strength, **options)
@@ -94,7 +101,7 @@ class Machine(Tunable, KernelEstimator):
         self.intercept_ = float(result.intercept[0]) if len(result.intercept) == 1 else result.intercept
         self._warn_unless_converged(result.certificate, MACHINE_ADVICE)
 
-    def _fit(self, X: Any, y: np.ndarray, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None) -> None:
+    def _fit(self, X: Any, y: Any, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None) -> None:
         """Everything after the targets are numbers: sets kernel_, function_, certificate_ and what belongs to them."""
         reset_fitted(self, "loo_error_")
         if (spanned := self._in_span(X, y, loss, regularizer, weights)) is not None:
@@ -124,7 +131,7 @@ class Machine(Tunable, KernelEstimator):
         if problem.regularizer.fixed_strength is None:
             raise ValueError(f"tune={self.tune!r} is for the squared norm, not for {problem.regularizer!r}.")
         y, weights = problem.y[:, 0], problem.weights[:, 0]
-        parts = [Part(signs, loss, weights) for signs, loss in _functions(problem.loss, y)]
+        parts = [Part(signs, loss, weights) for signs, loss in functions_of(problem.loss, y)]
         strength = 1.0 / problem.strength if inverse else problem.strength
         kernel, strength = self._search_machine(problem.gram, parts, weights, strength, problem.intercept)
         return replace(
@@ -181,15 +188,6 @@ class Machine(Tunable, KernelEstimator):
                 "Use KernelLogisticRegression, the loss Multinomial(), or scikit-learn's OneVsRestClassifier."
             )
         return 2.0 * label - 1.0
-
-
-def _functions(loss: Loss, y: np.ndarray) -> list[tuple[np.ndarray, Loss]]:
-    """Targets and smooth losses of one output: of each quantile, or of each class against all others."""
-    if not (loss.complete and loss.convex):
-        raise ValueError(f"The loss {loss!r} has no curvature and conjugate, which tune='loo' needs; use tune=None.")
-    if loss.targets == "classes":
-        return [(np.where(y == c, 1.0, -1.0), Logistic()) for c in np.unique(y)]
-    return [(y, softened(part, y)) for part in loss.parts()]
 
 
 def _classifies(model: KernelMachine) -> bool:
@@ -321,8 +319,8 @@ class KernelMachine(Machine):
         return tags
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelMachine:
-        """Fit to inputs X and targets or labels y."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelMachine:
+        """Fit to inputs X and targets or labels y, or to rows that bring them."""
         reset_fitted(self, "classes_")
         X, targets, weights = self._checked(X, y, sample_weight)
         self._fit(X, targets, self._loss, self._regularizer, weights)
@@ -335,9 +333,11 @@ class KernelMachine(Machine):
                 raise TypeError(f"{part!r} is not a {kind.__name__}; pass an object such as {example}.")
             part.check()
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    def _checked(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, np.ndarray | None]:
         """Inputs, targets as numbers, and weights, as the loss needs them."""
         self._check_parts()
+        if isinstance(X, Rows):
+            return coded(self, X, y, sample_weight, self._loss.targets), None, None
         X, weights = self._inputs(X, y, sample_weight)
         if self._loss.targets == "real":
             return X, self._numbers(X, y), weights
@@ -380,8 +380,8 @@ class KernelMachine(Machine):
         """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
         model = clone(self)  # checks leave their marks on a model
         model._check_parts()
-        zeros = np.zeros(checks.number_of(X))
-        X, targets, _ = (X, zeros, None) if y is None else model._checked(X, y)
+        elsewhere, zeros = isinstance(X, Rows), np.zeros(checks.number_of(X))
+        X, targets, _ = (X, zeros, None) if y is None or elsewhere else model._checked(X, y)
         return model._plan_for(X, targets, self._loss, self._regularizer)
 
 

@@ -10,15 +10,18 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
-from representer.estimators.in_span import is_approximation
+from representer.estimators.in_span import is_approximation, kernel_for_rows
 from representer.estimators.inputs import check_inputs, check_weights, in_units, to_kernel
 from representer.estimators.pca_in_span import components_in_span
+from representer.estimators.row_targets import untargeted
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.base import require_definite
 from representer.preimage.find import preimage
 from representer.problems.eigen import EigenProblem
 from representer.result import Plan, Result
+from representer.rows.base import Rows
+from representer.rows.recoded import RecodedRows, Zeros
 from representer.solvers import choose
 
 
@@ -122,6 +125,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     # ---- fit ----
 
+    takes_rows = True
+
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelPCA:
         """Find the components of inputs X; y is not used. A weight of two is the same as an input given twice."""
@@ -131,7 +136,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     @atomic
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, and the scores of X, which are known from the fit."""
-        X, result = self._fit(X, sample_weight)
+        data, (X, result) = X, self._fit(X, sample_weight)
+        if isinstance(X, Rows):
+            return self.transform(data)
         if result is None:
             return _as_inputs(self.eigenfunctions_(X), X)
         scores = result.applied / np.sqrt(np.asarray(result.eigenvalues)) + self.eigenfunctions_.constant
@@ -140,6 +147,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
         self._check_parameters()
+        if isinstance(X, Rows):
+            rows = RecodedRows(X, Zeros())
+            return components_in_span(self, kernel_for_rows(to_kernel(self.kernel), X), rows, None).plan(self._budget())
         if is_approximation(to_kernel(self.kernel)):
             return components_in_span(self, self._kernel_for(X), X, None).plan(self._budget())
         problem = EigenProblem(self._gram(self._kernel_for(X), X), None, self.center)
@@ -155,6 +165,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self._check_parameters()
         kernel = to_kernel(self.kernel)
         require_definite(kernel, "a principal component")
+        if isinstance(X, Rows):
+            X = untargeted(self, X, None, sample_weight)
+            found = components_in_span(self, kernel_for_rows(kernel, X), X, None).fit(self._budget(), 1.0)
+            self._check(found, found.trace, len(X))
+            return X, None
         X = own(check_inputs(self, X, kernel, reset=True))
         weights, unit = check_weights(sample_weight, X), 1.0
         if weights is not None:

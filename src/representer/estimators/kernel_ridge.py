@@ -13,7 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.criteria import RidgeErrors, robust
-from representer.estimators.in_span import basis_for, check_rows, kernel_for_rows, may_span, rows_of
+from representer.estimators.in_span import basis_for, kernel_for_rows, may_span, rows_of
 from representer.estimators.inputs import (
     check_inputs,
     check_targets,
@@ -23,11 +23,11 @@ from representer.estimators.inputs import (
 )
 from representer.estimators.progress import CallbackSupportMixin, never, observed, task
 from representer.estimators.ridge_in_span import RidgeInSpan
+from representer.estimators.row_targets import check_rows, numbers
 from representer.estimators.tunable import Tunable, with_weight
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.problems.finite import columns_of
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
 from representer.rows.base import Rows
@@ -123,8 +123,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         exact = kernel.original is kernel and not isinstance(X, Rows)
         if basis is None or (exact and (self.tune is not None or self.solver not in ("auto", "normal_equations"))):
             return None
-        targets = columns_of(X.sample(1, 0)[1]) if targets is None else targets
-        alphas, path = self._alphas(targets.shape[1])
+        alphas, path = self._alphas(self._targets_of(X) if targets is None else targets.shape[1])
         if exact and alphas.min() == 0:
             return None
         return RidgeInSpan(self, kernel, basis, rows_of(X, targets, weights), alphas), path
@@ -278,6 +277,10 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         problem, alphas, path = self._problem(X, targets, None)
         return self._plan_of(problem, alphas, path, self._budget())
 
+    def _targets_of(self, rows: Rows) -> int:
+        """The number of targets of rows."""
+        return self._count_targets(rows.sample(1, 0)[1])
+
     def _count_targets(self, y: Any) -> int:
         return 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1]
 
@@ -370,8 +373,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows that bring their targets."""
         if isinstance(X, Rows):
-            self._single_output = check_rows(self, X, y, sample_weight)[0] == 1
-            self._fit(X, None, None)
+            self._single_output = check_rows(self, X, y, sample_weight) == 1
+            self._fit(numbers(self, X, y, sample_weight, several=True), None, None)
             return self
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         y = check_targets(self, X, y)

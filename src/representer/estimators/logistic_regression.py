@@ -12,11 +12,13 @@ from sklearn.utils.class_weight import compute_class_weight
 from representer.estimators.base import atomic
 from representer.estimators.inputs import check_weights
 from representer.estimators.kernel_machine import Machine
+from representer.estimators.row_targets import labels
 from representer.kernels import checks
 from representer.losses.logistic import Logistic
 from representer.losses.multinomial import Multinomial
 from representer.regularizers import SquaredNorm
 from representer.result import Plan
+from representer.rows.base import Rows
 
 
 class KernelLogisticRegression(ClassifierMixin, Machine):
@@ -114,9 +116,13 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
     _strength_name = "C"
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLogisticRegression:
-        """Fit to inputs X and labels y."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelLogisticRegression:
+        """Fit to inputs X and labels y, or to rows that bring their labels."""
         checks.positive(self.C, "C")
+        if isinstance(X, Rows):
+            labelled = labels(self, X, y, sample_weight, self.class_weight)
+            binary = len(labelled.classes) == 2
+            return self._fit_labels(labelled.signs() if binary else labelled.places(), None, binary, None)
         X, weights = self._inputs(X, y, sample_weight)
         label = self._labels(X, y, weights)
         if self.class_weight is not None:
@@ -126,7 +132,9 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
             weights = check_weights(factors[label] * (1.0 if weights is None else weights), X)
             label = self._labels(X, y, weights)
         binary = len(self.classes_) == 2
-        targets = 2.0 * label - 1.0 if binary else label
+        return self._fit_labels(X, 2.0 * label - 1.0 if binary else label, binary, weights)
+
+    def _fit_labels(self, X: Any, targets: Any, binary: bool, weights: np.ndarray | None) -> KernelLogisticRegression:
         self._fit(X, targets, Logistic() if binary else Multinomial(), SquaredNorm(1.0 / self.C), weights)
         self.C_ = 1.0 / self.strength_
         return self

@@ -32,7 +32,8 @@ def fitted_to(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tupl
     if not getattr(model, "takes_rows", False):
         raise TypeError(
             f"{type(model).__name__} needs all inputs at once, not rows that are read in blocks or lie on a cluster; "
-            "pass arrays or memory maps, or use KernelRidge with a kernel such as Nystroem(RBF(), 1000)."
+            "pass arrays or memory maps, or use an estimator that works by sums, such as KernelRidge, "
+            "KernelLogisticRegression, SVC or KernelPCA, with a kernel such as Nystroem(RBF(), 1000)."
         )
     X.require(LEAST_PASSES, "for sums, and for the residual that a certificate is made of; more for landmarks")
     shown = Passes(getattr(model, "verbose", 0))

@@ -8,13 +8,15 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from representer.estimators.base import atomic
-from representer.estimators.in_span import is_approximation
+from representer.estimators.in_span import is_approximation, rows_of
 from representer.estimators.inputs import check_inputs, check_weights, reset_fitted, to_kernel
+from representer.estimators.row_targets import WeightOf, untargeted
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.estimators.svm_in_span import SvmInSpan
 from representer.kernels import checks
 from representer.losses.pinball import Pinball
 from representer.problems.box import BoxProblem
+from representer.rows.base import Rows
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
@@ -40,6 +42,8 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         As for `SVR`.
     """
 
+    takes_rows = True
+
     def __init__(
         self,
         nu: float = 0.5,
@@ -63,13 +67,17 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to inputs X, weighted if weights are given (weight 2 is a repeated sample); y is ignored."""
         check_nu(self.nu)
+        if isinstance(X, Rows):
+            rows = untargeted(self, X, y, sample_weight)
+            (weight,) = rows.total(WeightOf())
+            return self._fit_in_span(rows, self._definite_kernel(rows, None), self.nu * float(weight))
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
         n = checks.number_of(X)
         given = check_weights(sample_weight, X)
         weights = np.ones(n) if given is None else given
         kernel, total = self._definite_kernel(X, given), self.nu * weights.sum()
         if is_approximation(kernel):
-            return self._fit_in_span(X, kernel, weights, total)
+            return self._fit_in_span(rows_of(X, np.zeros(n), weights), kernel, total)
         gram = self._gram(kernel, X)
         problem = BoxProblem(gram, np.zeros(n), np.zeros(n), weights, totals=np.array([total]))
         result = self._fit_one(problem, filled(weights, total))
@@ -79,13 +87,16 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         self.offset_ = -intercept
         return self._keep_one(gram, result.coef, intercept, result)
 
-    def _fit_in_span(self, X: Any, kernel: Any, weights: np.ndarray, total: float) -> Any:
+    def _fit_in_span(self, rows: Rows, kernel: Any, total: float) -> Any:
         """minimise sum_i w_i max(0, r - f(x_i)) - total r + ||f||^2 / 2 over f in the span, and r = -b."""
         reset_fitted(self, "support_", "support_vectors_")
-        spanned = SvmInSpan(self, kernel, Pinball(1.0 - 1e-12), 1.0, tilt=total)
-        self.intercept_ = spanned.fit(X, [(np.arange(len(weights)), np.zeros(len(weights)))], weights)
+        self.intercept_ = SvmInSpan(self, kernel, Pinball(1.0 - 1e-12), 1.0, tilt=total).fit([rows])
         self.offset_ = -float(self.intercept_[0])
         return self
+
+    def _spanned(self, kernel: Any, X: Any) -> SvmInSpan:
+        """For a plan: without weights."""
+        return SvmInSpan(self, kernel, Pinball(1.0 - 1e-12), 1.0, tilt=self.nu * checks.number_of(X))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """f(x) for each x in X; the lower, the less normal."""

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from representer.estimators.in_span import design_of, rows_of, with_approximation
+from representer.estimators.in_span import basis_for, design_of, rows_of, with_approximation
 from representer.functions import Function
+from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.basis import Basis
 from representer.problems.finite import Applied, FiniteRidge
@@ -92,7 +93,6 @@ class ComponentsInSpan:
 
 
 def components_in_span(model: Any, kernel: Kernel, X: Any, weights: np.ndarray | None) -> ComponentsInSpan:
-    """The components of rows in memory."""
-    assert kernel.basis is not None
-    rows = rows_of(X, np.zeros(X.shape[0] if hasattr(X, "shape") else len(X)), weights)
-    return ComponentsInSpan(model, kernel, kernel.basis(X), rows)
+    """The components of inputs in memory, or of rows with zeros as targets."""
+    basis: Any = basis_for(kernel, X)
+    return ComponentsInSpan(model, kernel, basis, rows_of(X, np.zeros(checks.number_of(X)), weights))

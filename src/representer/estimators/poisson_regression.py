@@ -10,10 +10,12 @@ from sklearn.metrics import d2_tweedie_score
 
 from representer.estimators.base import atomic
 from representer.estimators.kernel_machine import Machine
+from representer.estimators.row_targets import counts
 from representer.kernels import checks
 from representer.losses.poisson import Poisson
 from representer.regularizers import SquaredNorm
 from representer.result import Plan
+from representer.rows.base import Rows
 
 
 class KernelPoissonRegression(RegressorMixin, Machine):
@@ -109,11 +111,14 @@ class KernelPoissonRegression(RegressorMixin, Machine):
         return tags
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPoissonRegression:
-        """Fit to inputs X and counts y, which are zero or positive and need not be whole."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelPoissonRegression:
+        """Fit to inputs X and counts y, which are zero or positive and need not be whole, or to rows with counts."""
         regularizer = SquaredNorm(checks.positive(self.alpha, "alpha"))
-        X, weights = self._inputs(X, y, sample_weight)
-        self._fit(X, self._counts(X, y, weights), Poisson(), regularizer, weights)
+        if isinstance(X, Rows):
+            self._fit(counts(self, X, y, sample_weight), None, Poisson(), regularizer, None)
+        else:
+            X, weights = self._inputs(X, y, sample_weight)
+            self._fit(X, self._counts(X, y, weights), Poisson(), regularizer, weights)
         self.alpha_ = self.strength_
         return self
 

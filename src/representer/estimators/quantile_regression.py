@@ -10,10 +10,12 @@ from sklearn.metrics import d2_pinball_score
 
 from representer.estimators.base import atomic
 from representer.estimators.kernel_machine import Machine
+from representer.estimators.row_targets import numbers
 from representer.kernels import checks
 from representer.losses.pinball import Pinball
 from representer.regularizers import SquaredNorm
 from representer.result import Plan
+from representer.rows.base import Rows
 
 
 class KernelQuantileRegression(RegressorMixin, Machine):
@@ -119,13 +121,16 @@ class KernelQuantileRegression(RegressorMixin, Machine):
         self.verbose = verbose
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelQuantileRegression:
-        """Fit to inputs X and targets y."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelQuantileRegression:
+        """Fit to inputs X and targets y, or to rows that bring their targets."""
         loss, regularizer = Pinball(self.quantile), SquaredNorm(checks.positive(self.alpha, "alpha"))
         loss.check()
         checks.boolean(self.non_crossing, "non_crossing")
-        X, weights = self._inputs(X, y, sample_weight)
-        self._fit(X, self._numbers(X, y), loss, regularizer, weights)
+        if isinstance(X, Rows):
+            self._fit(numbers(self, X, y, sample_weight), None, loss, regularizer, None)
+        else:
+            X, weights = self._inputs(X, y, sample_weight)
+            self._fit(X, self._numbers(X, y), loss, regularizer, weights)
         self.alpha_ = self.strength_
         return self
 

@@ -11,7 +11,9 @@ from representer.estimators.base import atomic, own
 from representer.estimators.inputs import check_inputs, check_labels, to_kernel
 from representer.estimators.kernel_ridge import Ridge
 from representer.estimators.progress import observed
+from representer.estimators.row_targets import labels
 from representer.problems.ridge import RidgeProblem
+from representer.rows.base import Rows
 
 
 class KernelRidgeClassifier(ClassifierMixin, Ridge):
@@ -30,11 +32,17 @@ class KernelRidgeClassifier(ClassifierMixin, Ridge):
     """
 
     _given_targets = False
+    takes_rows = True
 
     @observed
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
-        """Fit to inputs X and labels y."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidgeClassifier:
+        """Fit to inputs X and labels y, or to rows that bring their labels."""
+        if isinstance(X, Rows):
+            labelled = labels(self, X, y, sample_weight)
+            self._single_output = len(labelled.classes) == 2
+            self._fit(labelled.signs(), None, None)
+            return self
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         self.classes_, label = check_labels(self, X, y)
         # two classes are one target, the sign of which tells the second class
@@ -43,6 +51,10 @@ class KernelRidgeClassifier(ClassifierMixin, Ridge):
         self._single_output = targets.shape[1] == 1
         self._fit(X, targets, sample_weight)
         return self
+
+    def _targets_of(self, rows: Rows) -> int:
+        y = rows.sample(min(len(rows), 1024), 0)[1]  # labels, before a fit has made columns of them
+        return self._count_targets(y) if np.ndim(y) == 1 else y.shape[1]
 
     def _count_targets(self, y: Any) -> int:
         classes = 2 if y is None else len(np.unique(y))

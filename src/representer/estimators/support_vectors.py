@@ -14,7 +14,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import KernelEstimator
-from representer.estimators.inputs import check_inputs, require_bounded, take
+from representer.estimators.in_span import is_approximation, kernel_for_rows, refuse
+from representer.estimators.inputs import check_inputs, require_bounded, take, to_kernel
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -22,6 +23,7 @@ from representer.kernels.base import Kernel, require_definite
 from representer.kernels.stationary import RBF
 from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.rows.base import Rows
 from representer.solvers import smo
 
 QUICK = 5e-3
@@ -54,8 +56,15 @@ class SupportVectorMachine(KernelEstimator):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """How `fit` would solve for these inputs, and the memory and time that it takes."""
-        gram, budget = self._gram(self._definite_kernel(X, None), X), self._budget()
+        kernel, budget = self._definite_kernel(X, None), self._budget()
+        if isinstance(X, Rows) or is_approximation(kernel):
+            return self._spanned(kernel, X).plan(X, budget)
+        gram = self._gram(kernel, X)
         return self._with_search(smo.cost_of_pairs(gram, np.array([len(gram)]), budget), gram, budget.memory)
+
+    def _spanned(self, kernel: Kernel, X: Any) -> Any:
+        """The machine in the span of a kernel's basis; raise where it has no form there."""
+        refuse(kernel, f"The dual of {type(self).__name__}", "SVC, SVR, or an exact kernel")
 
     def _with_search(self, plan: Plan, gram: Gram, memory: int, targets: int = 1) -> Plan:
         """The plan of a machine without a search."""
@@ -65,7 +74,10 @@ class SupportVectorMachine(KernelEstimator):
         return 10**15 if self.max_iter == -1 else checks.integer(self.max_iter, "max_iter")
 
     def _definite_kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
-        kernel = RBF(usual_scale(X, weights)) if self.kernel == "rbf" else self._kernel_for(X, weights)
+        if isinstance(X, Rows):
+            kernel = kernel_for_rows(to_kernel(self.kernel), X)
+        else:
+            kernel = RBF(usual_scale(X, weights)) if self.kernel == "rbf" else self._kernel_for(X, weights)
         require_definite(kernel, "a support vector machine")
         return kernel
 

@@ -30,8 +30,9 @@ from representer.estimators.inputs import (
     to_kernel,
 )
 from representer.estimators.progress import Progress
+from representer.estimators.row_targets import labels
 from representer.estimators.support_vectors import QUICK, SupportVectorMachine, in_order, upper_bounds
-from representer.estimators.svm_in_span import classifier_in_span, pairs_of
+from representer.estimators.svm_in_span import classifier_in_span, fit_pairs, pairs_of
 from representer.estimators.tunable import Tunable
 from representer.gram.operator import Operator
 from representer.gram.submatrix import ClassPairs
@@ -40,6 +41,7 @@ from representer.kernels import checks
 from representer.losses.hinge import Hinge
 from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result
+from representer.rows.base import Rows
 from representer.rows.distributed.lazy import lazily
 from representer.solvers import smo
 from representer.solvers.smo.small import pairs_are_small
@@ -56,9 +58,11 @@ class PairwiseClassifier(ClassifierMixin):
     """What C-SVC and nu-SVC share: one machine for each pair of classes, votes, probabilities."""
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to inputs X and labels y, weighted if weights are given (weight 2 is a repeated sample)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to inputs X and labels y, weighted if weights are given (weight 2 is a repeated sample), or to rows."""
         started = perf_counter()
+        if isinstance(X, Rows):
+            return fit_pairs(self, X, labels(self, X, y, sample_weight, self.class_weight).pairs())
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
         self.classes_, codes = check_labels(self, X, y)
         if self.decision_function_shape not in ("ovr", "ovo"):
@@ -67,10 +71,7 @@ class PairwiseClassifier(ClassifierMixin):
         plain = np.ones(len(codes)) if given is None else given
         weights = self._class_weighted(codes, plain, given)
         if is_approximation(to_kernel(self.kernel)):
-            reset_fitted(self, "support_", "support_vectors_", "n_support_", "loo_error_")
-            spanned = classifier_in_span(self, self._definite_kernel(X, given))
-            self.intercept_ = spanned.fit(X, pairs_of(codes, len(self.classes_)), weights)
-            return self
+            return fit_pairs(self, X, pairs_of(X, codes, weights), given)
         gram, plan = self._planned(X, np.bincount(codes), given)
         plan.require()
         gram = self._chosen(gram, codes, weights)
@@ -100,7 +101,7 @@ class PairwiseClassifier(ClassifierMixin):
         """How `fit` would solve for these inputs, and the memory and time that it takes."""
         n = checks.number_of(X)
         sizes = np.array([n // 2, n - n // 2]) if y is None else np.unique(np.asarray(y), return_counts=True)[1]
-        if is_approximation(to_kernel(self.kernel)):
+        if isinstance(X, Rows) or is_approximation(to_kernel(self.kernel)):
             return classifier_in_span(self, self._definite_kernel(X, None)).plan(X, self._budget())
         return self._planned(X, sizes, None)[1]
 
@@ -370,6 +371,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
         self.threads = threads
         self.verbose = verbose
 
+    takes_rows = True
     _strength_name = "C"
     _search_factor = 5.0  # Newton steps
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from representer.estimators.in_span import function_of, refuse
-from representer.estimators.inputs import take
+from representer.estimators.in_span import basis_for, function_of, refuse, rows_of
+from representer.estimators.inputs import reset_fitted
 from representer.estimators.machine_in_span import MachineInSpan
 from representer.estimators.ridge_in_span import TUNED
 from representer.kernels import checks
@@ -18,6 +19,7 @@ from representer.losses.base import Loss
 from representer.losses.hinge import Hinge
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.rows.arrays import ArrayRows
+from representer.rows.base import Rows
 
 
 class SvmInSpan:
@@ -33,29 +35,27 @@ class SvmInSpan:
             )
         self.model, self.kernel, self.loss, self.C, self.options = model, kernel, loss, C, options
 
-    def machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> MachineInSpan:
+    def machine(self, rows: Rows) -> MachineInSpan:
         """C sum_i w_i loss(y_i, f(x_i) + b) + ||f||^2 / 2."""
-        assert self.kernel.basis is not None
-        basis, options = self.kernel.basis(X), {"threads": self.model.threads, **self.options}
-        return MachineInSpan(self.kernel, basis, ArrayRows(X, y, weights), self.loss, 1.0 / self.C, **options)
+        basis: Any = basis_for(self.kernel, rows)
+        options = {"threads": self.model.threads, **self.options}
+        return MachineInSpan(self.kernel, basis, rows, self.loss, 1.0 / self.C, **options)
 
     def plan(self, X: Any, budget: Budget) -> Plan:
         """Of a machine of all rows."""
-        n = len(X) if isinstance(X, list) else X.shape[0]
-        return self.machine(X, np.ones(n), np.ones(n)).plan(budget)
+        n = checks.number_of(X)
+        return self.machine(rows_of(X, np.ones(n), np.ones(n))).plan(budget)
 
-    def fit(self, X: Any, tasks: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray) -> np.ndarray:
-        """One machine for each (rows, targets); sets the model's function, and returns the intercepts."""
+    def fit(self, tasks: Iterable[Rows]) -> np.ndarray:
+        """One machine for each of some rows; sets the model's function, and returns the intercepts."""
         model, budget = self.model, self._budget()
         results: list[Result] = []
         with budget.progress:
-            for rows, y in tasks:
-                every = len(rows) == len(weights)
-                part = X if every else take(X, rows, self.kernel)
-                results.append(self.machine(part, y, weights[rows]).solve(budget))
+            for rows in tasks:
+                machine = self.machine(rows)
+                results.append(machine.solve(budget))
         w, b = np.concatenate([r.coef for r in results], axis=1), np.concatenate([r.intercept for r in results])
-        assert self.kernel.basis is not None
-        single, basis = len(tasks) == 1, self.kernel.basis(X)
+        single, basis = len(results) == 1, machine.basis
         model.kernel_ = self.kernel
         model.function_ = function_of(basis, w[:, 0] if single else w, b[0] if single else b, model.threads)
         parts = [r.certificate for r in results]
@@ -88,9 +88,19 @@ def classifier_in_span(model: Any, kernel: Kernel) -> SvmInSpan:
     return SvmInSpan(model, kernel, Hinge(), model.C_)
 
 
-def pairs_of(codes: np.ndarray, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows and signs of each pair of classes: +1 for the second of two classes, and for the first of a pair."""
+def fit_pairs(model: Any, X: Any, pairs: Iterable[Rows], weights: np.ndarray | None = None) -> Any:
+    """A C-SVC of one machine for each pair of classes; X and weights choose the parts of its kernel."""
+    reset_fitted(model, "support_", "support_vectors_", "n_support_", "loo_error_")
+    model.intercept_ = classifier_in_span(model, model._definite_kernel(X, weights)).fit(pairs)
+    return model
+
+
+def pairs_of(X: Any, codes: np.ndarray, weights: np.ndarray) -> Iterator[Rows]:
+    """Rows and signs of each pair of classes: +1 for the second of two classes, and for the first of a pair of more."""
+    n_classes = int(codes.max()) + 1
     if n_classes == 2:
-        return [(np.arange(len(codes)), np.where(codes == 1, 1.0, -1.0))]
-    rows = [(np.flatnonzero((codes == a) | (codes == b)), a) for a, b in combinations(range(n_classes), 2)]
-    return [(index, np.where(codes[index] == a, 1.0, -1.0)) for index, a in rows]
+        yield ArrayRows(X, np.where(codes == 1, 1.0, -1.0), weights)
+        return
+    for a, b in combinations(range(n_classes), 2):
+        index = np.flatnonzero((codes == a) | (codes == b))
+        yield ArrayRows(checks.take(X, index), np.where(codes[index] == a, 1.0, -1.0), weights[index])

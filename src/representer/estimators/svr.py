@@ -11,8 +11,9 @@ from sklearn.utils.validation import column_or_1d
 
 from representer.estimators.base import atomic
 from representer.estimators.criteria import Part, softened
-from representer.estimators.in_span import is_approximation, refuse
+from representer.estimators.in_span import is_approximation, refuse, rows_of
 from representer.estimators.inputs import check_inputs, check_targets, check_weights, reset_fitted, to_kernel
+from representer.estimators.row_targets import numbers
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled, upper_bounds
 from representer.estimators.svm_in_span import SvmInSpan
 from representer.estimators.tunable import Tunable
@@ -21,6 +22,7 @@ from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.losses.epsilon_insensitive import EpsilonInsensitive
 from representer.problems.box import BoxProblem
+from representer.rows.base import Rows
 from representer.solvers import smo
 
 
@@ -83,23 +85,32 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
     C_: float
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample), or to rows."""
         if not isinstance(self.epsilon, Real) or not 0.0 <= float(self.epsilon) < np.inf:
             raise ValueError(f"epsilon is {self.epsilon!r}; it must be zero or positive.")
+        if isinstance(X, Rows):
+            rows = numbers(self, X, y, sample_weight)
+            return self._fit_in_span(rows, self._definite_kernel(rows, None))
         kernel, X, y, weights = _regression(self, X, y, sample_weight)
         if is_approximation(kernel):
-            reset_fitted(self, "support_", "support_vectors_", "loo_error_")
-            self.C_ = float(checks.positive(self.C, "C"))
-            spanned = SvmInSpan(self, kernel, EpsilonInsensitive(float(self.epsilon)), self.C_)
-            self.intercept_ = spanned.fit(X, [(np.arange(len(y)), y)], weights)
-            return self
+            return self._fit_in_span(rows_of(X, y, weights), kernel)
         gram = self._gram(kernel, X)
         gram = self._chosen(gram, y, weights)
         most = upper_bounds(self.C_, weights)
         result = self._fit_one(BoxProblem(gram, y, -most, most, float(self.epsilon)))
         return self._keep_one(gram, result.coef, result.intercept[0], result)
 
+    def _fit_in_span(self, rows: Rows, kernel: Kernel) -> Any:
+        reset_fitted(self, "support_", "support_vectors_", "loo_error_")
+        self.intercept_ = self._spanned(kernel, rows).fit([rows])
+        return self
+
+    def _spanned(self, kernel: Kernel, X: Any) -> SvmInSpan:
+        self.C_ = float(checks.positive(self.C, "C"))
+        return SvmInSpan(self, kernel, EpsilonInsensitive(float(self.epsilon)), self.C_)
+
+    takes_rows = True
     _strength_name = "C"
     _search_factor = 5.0  # Newton steps
 

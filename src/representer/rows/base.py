@@ -6,9 +6,11 @@ bits from memory, from a memory map and from files.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,6 +144,29 @@ class Rows:
     def map(self, part: Part) -> list[Any]:
         """part(X, y, w) of each block, in their order."""
         return [located(part, number, self.block_rows)(*block) for number, block in enumerate(self.blocks())]
+
+    def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
+        """function(X) of each block, one after the other: answers of a fitted model, such as its ``predict``."""
+        for number, (X, _, _) in enumerate(self.blocks()):
+            yield located(lambda X, y, w: function(X), number, self.block_rows)(X, None, None)
+
+    def save(self, function: Callable[[Any], np.ndarray], path: Any) -> np.ndarray:
+        """function(X) of all rows in a new .npy file, written block by block; a memory map of it.
+
+        It has its name when it is whole.
+        """
+        half, out, done = Path(f"{path}.writing"), None, 0
+        for values in self.apply(function):
+            if out is None:
+                shape = (self.n_rows, *values.shape[1:])
+                out = np.lib.format.open_memmap(half, mode="w+", dtype=values.dtype, shape=shape)
+            out[done : done + len(values)] = values
+            done += len(values)
+        assert out is not None
+        out.flush()
+        del out
+        os.replace(half, path)
+        return np.load(path, mmap_mode="r")
 
     def sample(self, k: int, seed: int = 0) -> Block:
         """The rows with the k least of hash(seed, row number), by rising hash: a sample without replacement.

@@ -118,7 +118,7 @@ def _on_sample(problem: FiniteProblem, scale: float, state: State, budget: Budge
     """The solution for some rows, with weights that stand for all."""
     k = ROWS_TO_START * problem.size
     X, y, w = problem.rows.sample(k, 2)
-    weights = weights_of(w, k) * (problem.n / k)
+    weights = weights_of(w, len(y)) * (problem.n / len(y))
     if not weights.any():
         return state
     some = replace(problem, rows=ArrayRows(X, y, weights))

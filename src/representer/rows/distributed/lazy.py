@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from functools import wraps
+import warnings
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
+from representer.rows.base import Rows
 from representer.rows.distributed import tasks
-from representer.rows.distributed.dask_rows import dask, is_dask
+from representer.rows.distributed.dask_rows import DaskRows, dask, is_dask
 
 
 def lazily(method: Any) -> Any:
-    """A method of X alone and options, whose answer about a Dask collection is one, too."""
+    """A method of X alone and options, whose answer about a Dask collection is one, too; rows are read in blocks."""
 
     @wraps(method)
     def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(X, DaskRows):
+            X = X.X
+        if isinstance(X, Rows):
+            return in_blocks(self, X, partial(method, self, **options))
         if not is_dask(X):
             return method(self, X, *args, **options)
         if args:
@@ -24,6 +30,19 @@ def lazily(method: Any) -> Any:
 
     answer.is_lazy = True  # type: ignore[attr-defined]
     return answer
+
+
+def in_blocks(model: Any, rows: Rows, answer: Any) -> Any:
+    """Answers about all rows, block by block; several of each row as a tuple of arrays."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and rows.names is not None and list(names) != list(rows.names):
+        raise ValueError(f"The rows have the columns {', '.join(rows.names)}, but the fit had {', '.join(names)}.")
+    with warnings.catch_warnings():  # names were compared, and blocks are plain arrays
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        found = list(rows.apply(answer))
+    if isinstance(found[0], tuple):
+        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+    return np.concatenate(found)
 
 
 def is_lazy(method: Any) -> bool:
@@ -35,13 +54,23 @@ def later(model: Any, X: Any, method: str, options: dict[str, Any]) -> Any:
     """A Dask array of what a method of the model says of each row; the model is one node of the graph."""
     parcel = tasks.Parcel(model)
     node = dask().delayed(parcel, name=f"model-{parcel.key}", pure=True, traverse=False)
+    if options.get("return_cov"):
+        raise ValueError("A covariance is one of all rows, and partitions are looked at one by one; ask for arrays.")
     call: dict[str, Any] = {"model": node, "method": method, "options": options}
     if hasattr(X, "columns"):
-        meta = tasks.answered(X._meta_nonempty, parcel, method, options)
-        return X.map_partitions(tasks.answered, **call, meta=meta[:0])
+        meta, pair = tasks.tried(X._meta_nonempty, parcel, method, options)
+        answer = X.map_partitions(tasks.answered, **call, meta=meta[:0])
+        return _apart(answer, meta) if pair else answer
     X = X.rechunk({1: -1})
-    meta = tasks.answered(np.zeros((2, X.shape[1]), X.dtype), parcel, method, options)
+    meta, pair = tasks.tried(np.zeros((2, X.shape[1]), X.dtype), parcel, method, options)
     if meta.ndim == 1:
         return X.map_blocks(tasks.answered, **call, drop_axis=1, dtype=meta.dtype, meta=meta[:0])
     chunks = (X.chunks[0], *((n,) for n in meta.shape[1:]))
-    return X.map_blocks(tasks.answered, **call, chunks=chunks, dtype=meta.dtype, meta=meta[:0])
+    axes = {"new_axis": list(range(2, meta.ndim))} if meta.ndim > 2 else {}
+    answer = X.map_blocks(tasks.answered, **call, chunks=chunks, dtype=meta.dtype, meta=meta[:0], **axes)
+    return _apart(answer, meta) if pair else answer
+
+
+def _apart(answer: Any, meta: np.ndarray) -> tuple[Any, ...]:
+    """Several answers about each row, which tasks have stacked, each by itself."""
+    return tuple(answer[..., k] for k in range(meta.shape[-1]))

@@ -132,8 +132,15 @@ def sampled(X: Any, y: Any, w: Any, start: int, seed: int, greatest: int) -> tup
 
 def answered(X: Any, model: Any = None, method: str = "", options: dict | None = None) -> np.ndarray:
     """What a method of a fitted model in a parcel says of a partition, on one thread."""
+    return tried(X, model, method, options or {})[0]
+
+
+def tried(X: Any, model: Any, method: str, options: dict) -> tuple[np.ndarray, bool]:
+    """The same, and whether there are several answers about each row, which are stacked."""
     with _parallel.one_thread():
-        return np.asarray(getattr(model.open(), method)(own(X), **(options or {})))
+        found = getattr(model.open(), method)(own(X), **options)
+    several = isinstance(found, tuple)
+    return np.stack(found, axis=-1) if several else np.asarray(found), several
 
 
 def own(X: Any) -> Any:
