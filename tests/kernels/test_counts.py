@@ -12,10 +12,12 @@ from representer.kernels import (
     Jaccard,
     Laplacian,
     Linear,
+    MinMax,
     Normalized,
     On,
     Polynomial,
     Spectrum,
+    Tanimoto,
 )
 from representer.kernels.counts import Counted, Counts
 from representer.testing import check_gram, check_kernel
@@ -68,6 +70,9 @@ def test_equal_to_a_table_of_counts(compare, weights):
         Tags([0.5, 2.0], RBF(2.0)),
         Tags([1.0, 0.3], HistogramIntersection()),
         Tags([1.0, 2.0], Polynomial(2)),
+        Tags([0.7, 2.0], Tanimoto()),
+        Tags([0.7, 2.0], MinMax()),
+        Tags([0.7, 2.0], Cosine()),
     ],
     ids=repr,
 )

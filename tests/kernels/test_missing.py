@@ -3,8 +3,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from representer import SVC
-from representer.kernels import RBF, Categorical, Graphs, Kendall, Missing, On, Spectrum
+from representer import SVC, KernelRidge
+from representer.kernels import RBF, Categorical, Graphs, Kendall, Missing, Normalized, On, Spectrum
 from representer.kernels.missing import missing_entries
 from representer.testing import check_gram, check_kernel
 
@@ -74,3 +74,26 @@ def test_columns_with_gaps_in_an_estimator():
     assert model.predict(frame).tolist() == [0, 0, 1, 0, 1, 1]
     assert Missing(Categorical())(frame["word"])[2, 2] == 1.0
     assert Missing(Kendall())(TABLE)[1, 4] == 1.0
+
+
+@pytest.mark.parametrize("kernel", [Missing(Spectrum(2)), 2.0 * Missing(Normalized(Spectrum(1)))], ids=repr)
+def test_features(kernel):
+    """Those of the inputs that are there, and one for the others; functions are linear in them."""
+    values, names = kernel.features(WORDS)
+    np.testing.assert_allclose((values @ values.T).toarray(), kernel(WORDS), rtol=1e-14)
+    gone = missing_entries(WORDS)
+    assert np.array_equal(values.toarray()[:, names.index("missing")] > 0, gone)
+    C = np.random.default_rng(0).normal(size=(2, len(WORDS)))
+    for X in (WORDS, [None]):
+        A = kernel.prepare(X)
+        for new in (["ab", None, "xx"], [None, None]):
+            found = kernel.features.linear_form(A, C[:, : len(X)])(kernel.prepare(new, like=A))
+            np.testing.assert_allclose(found, C[:, : len(X)] @ kernel(X, new), rtol=1e-14)
+    assert kernel.features([None, None])[1] == ["missing"]
+    assert Missing(RBF()).features.linear_form(Missing(RBF()).prepare(TABLE), np.ones((1, len(TABLE)))) is None
+
+
+def test_what_a_missing_input_adds():
+    model = KernelRidge(kernel=Missing(Spectrum(1)), alpha=0.1).fit(["ab", None, "b", None], [1.0, 5.0, 2.0, 5.0])
+    why = model.function_.explain([None])
+    assert why.features == [("missing", pytest.approx(model.predict([None])[0] - why.constant))]

@@ -15,12 +15,13 @@ from sklearn.base import clone
 
 from representer import _parallel
 from representer._loops import powers
-from representer.kernels import tiles
+from representer.kernels import checks, tiles
 from representer.kernels.basis import Basis
 from representer.kernels.named_features import Features, no_features
 from representer.kernels.parameters import Parameters
 
 Gradients = dict[str, Any]
+CountSlopes = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 
 MOST_NESTED = 100
 """Kernels inside kernels: every method calls itself once per level, and Python allows some 250 such levels."""
@@ -83,7 +84,12 @@ class Kernel(Parameters):
     """Whether |x - y| / length_scale is all that decides, for one length scale."""
 
     compares_by: str | None = None
-    """What it reads of two rows, if nothing else: "products", "distances" or "minima". Then it compares counts, too."""
+    """What it reads of two rows, if nothing else: "products", "distances" or "minima". Then it compares counts, too.
+
+    Beside the product or the minima of two rows it may read those of each row with itself. For the gradient of weights
+    of counts it gives ``count_slopes(A, B, W)``: W dk / ds, s what is read of a row of A and one of B, and the sums
+    over pairs of W dk / da and W dk / db, a and b what is read of either with itself, None where k needs no such thing.
+    """
 
     radial: Radial | None = None
     """How k falls with a distance of its inputs, if it does."""
@@ -243,6 +249,18 @@ class ScalarForm:
     def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
         """sum_ij W_ij dphi(s_ij) / dtheta for hyper-parameters other than the length scale."""
         return {}
+
+    def _weighted_dphi(self, A: Any, B: Any, W: np.ndarray) -> tuple:
+        """W phi'(s), and more."""
+        raise NotImplementedError
+
+    def count_slopes(self, A: Any, B: Any, W: np.ndarray) -> CountSlopes:
+        """As `Kernel.compares_by` says."""
+        return (
+            self._weighted_dphi(A, B, W)[0] / checks.length_scale(getattr(self, "length_scale", None), 1) ** 2,
+            None,
+            None,
+        )
 
     def check(self) -> None:
         """Raise if a parameter other than the length scale is out of its range."""

@@ -15,9 +15,9 @@ from sklearn.base import clone
 
 from representer._loops import tallies
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel, ScalarForm, add_gradients, require_kernel
+from representer.kernels.base import Gradients, Kernel, add_gradients, require_kernel
 from representer.kernels.dot_product import Linear
-from representer.kernels.histogram import HistogramIntersection
+from representer.kernels.implicit_rows import ImplicitRows
 from representer.kernels.named_features import Features, LinearForm, NamedFeatures
 from representer.kernels.prepared import Prepared, SparseVectors
 
@@ -42,10 +42,11 @@ class Counted:
 
 @dataclass
 class Tallied(Prepared):
-    """Counts of features: sparse rows as ``compare`` has laid them out, and what gradients of weights need."""
+    """Counts of features as ``compare`` has laid them out, and what gradients of weights need."""
 
-    rows: SparseVectors
-    levels: np.ndarray
+    rows: Any
+    """`SparseVectors`, or `ImplicitRows`."""
+    levels: Any = None
     """Of each column."""
     counts: Any = None
     """The rows before they were weighted, where weights were given."""
@@ -62,7 +63,7 @@ class Tallied(Prepared):
 
     def level(self, level: int) -> SparseVectors:
         """The unweighted counts of one level."""
-        counts = self.rows.values if self.counts is None else self.counts
+        counts = self.counts
         kept = self.levels[counts.indices] == level
         starts = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
         values = sparse.csr_array((counts.data[kept], counts.indices[kept], starts), shape=counts.shape)
@@ -100,6 +101,10 @@ class Counts(Kernel):
     def n_levels(self) -> int:
         """How many levels of features there are."""
         return 1
+
+    def implicit_rows(self, X: Any, like: Any) -> ImplicitRows | None:
+        """The counts, by their weighted products alone, where those are found faster than the counts; else None."""
+        return None
 
     def check(self) -> None:
         """Raise if a parameter is out of its range."""
@@ -167,7 +172,9 @@ class Counts(Kernel):
 
     def prepare(self, X: Any, like: Any = None) -> Any:
         self.check()
-        _ = self._by, self.level_weights()  # raise before long work
+        by, _ = self._by, self.level_weights()  # raise before long work
+        if by != "minima" and (known := self.implicit_rows(X, None if like is None else like.rows)) is not None:
+            return Tallied(known)
         counts, keys, levels, _ = self._counts(X)
         values = self._weighted(counts, levels)
         rows = SparseVectors.of(values) if self.compare is None else self.compare.prepare(values)
@@ -188,7 +195,7 @@ class Counts(Kernel):
         return Features(self._named_features, self._linear_form)
 
     def _linear_form(self, A: Any, C: np.ndarray) -> LinearForm | None:
-        if (self.compare is not None and not isinstance(self.compare, Linear)) or not isinstance(A, Tallied):
+        if (self.compare is not None and not isinstance(self.compare, Linear)) or isinstance(A.rows, ImplicitRows):
             return None
         if len(C) * A.rows.values.shape[1] > MOST_WEIGHTS:
             return None
@@ -198,34 +205,36 @@ class Counts(Kernel):
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         if self.compare is None:
             return clone(self)
-        counts, _, levels, _ = self._counts(X)
-        return clone(self).set_params(compare=self.compare.with_default_scales(self._weighted(counts, levels), weights))
+        if self._by != "minima" and (known := self.implicit_rows(X, None)) is not None:
+            spread, weights = known.spread(weights), None
+            rows: Any = np.array([[spread], [-spread]])  # rows of the same spread
+        else:
+            counts, _, levels, _ = self._counts(X)
+            rows = self._weighted(counts, levels)
+        return clone(self).set_params(compare=self.compare.with_default_scales(rows, weights))
 
     def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         gradients: Gradients = {}
         if self.compare is not None:
             add_gradients(gradients, self.compare.vjp(A.rows, B.rows, W), "compare__")
-        slope = None if self.weights is None else self._slope(A, B, W)
-        if slope is not None:
-            by = {"products": "products", "distances": "squared_distances", "minima": "minima"}[self._by]
-            total, s = np.zeros(self.n_levels), np.empty(W.shape)
-            for level in range(self.n_levels):
-                getattr(A.level(level), by)(B.level(level), s)
-                total[level] = np.vdot(slope, s)
-            gradients["weights"] = total
+        if self.weights is not None:
+            slopes = (W, None, None) if self.compare is None else self.compare.count_slopes(A.rows, B.rows, W)
+            gradients["weights"] = self._by_level(A, B, *slopes)
         return gradients
 
-    def _slope(self, A: Tallied, B: Tallied, W: np.ndarray) -> np.ndarray | None:
-        """W times dk / ds, s the weighted product, distance or sum of minima; None where k is no function of s."""
-        compare = self.compare
-        if compare is None or isinstance(compare, HistogramIntersection):
-            return W
-        if not isinstance(compare, ScalarForm):
-            return None
-        s, scale = np.empty(W.shape), checks.length_scale(getattr(compare, "length_scale", None), 1)
-        (A.rows.products if self._by == "products" else A.rows.squared_distances)(B.rows, s)
-        compare.dphi(s)
-        return W * s / scale**2
+    def _by_level(self, A: Any, B: Any, by_both: np.ndarray, by_a: Any, by_b: Any) -> np.ndarray:
+        """Gradients of the weights from those of what is read of two inputs, and of each of them, as `count_slopes`."""
+        by = {"products": "products", "distances": "squared_distances", "minima": "minima"}[self._by]
+        total, s = np.zeros(self.n_levels), np.empty(by_both.shape)
+        for level in range(self.n_levels):
+            a, b = A.level(level), B.level(level)
+            getattr(a, by)(b, s)
+            total[level] = np.vdot(by_both, s)
+            for rows, slopes in ((a, by_a), (b, by_b)):
+                if slopes is not None:
+                    own = rows.squared_norms if by == "products" else np.asarray(rows.values.sum(axis=1)).ravel()
+                    total[level] += slopes @ own
+        return total
 
     def _named_features(self, X: Any) -> NamedFeatures:
         if self.compare is not None and not isinstance(self.compare, Linear):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from representer.kernels import checks, laws
-from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients, raise_to
+from representer.kernels.base import CountSlopes, Gradients, Kernel, Radial, ScalarForm, add_gradients, raise_to
 from representer.kernels.basis import Basis, Columns
 from representer.kernels.named_features import Features, NamedFeatures
 from representer.kernels.prepared import (
@@ -51,13 +51,18 @@ class DotProduct(ScalarForm, Kernel):
             self.phi(s)
         return s
 
-    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+    def _weighted_dphi(self, A: Any, B: Any, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """G = W phi'(s), and s."""
         s = np.empty((len(A), len(B)), A.dtype)
         A.products(B, s)
-        gradients = self.shape_gradients(s, W)
         G = s.copy()
         self.dphi(G)
         G *= W
+        return G, s
+
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        G, s = self._weighted_dphi(A, B, W)
+        gradients = self.shape_gradients(s, W)
         if "length_scale" in vars(self):  # the class default None is not a hyper-parameter
             scale = checks.length_scale(self.length_scale, A.values.shape[1])
             total = A.cross_moments(B, G) if scale.ndim else np.vdot(G, s)
@@ -65,10 +70,7 @@ class DotProduct(ScalarForm, Kernel):
         return gradients
 
     def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
-        G = np.empty((len(A), len(B)), A.dtype)
-        A.products(B, G)
-        self.dphi(G)
-        G *= W
+        G, _ = self._weighted_dphi(A, B, W)
         return B.combine(G) / checks.length_scale(self.length_scale, A.values.shape[1]).astype(A.dtype)
 
 
@@ -215,6 +217,11 @@ class Cosine(Kernel):
 
     def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         return {}
+
+    def count_slopes(self, A: Any, B: Any, W: np.ndarray) -> CountSlopes:
+        a, b = (np.divide(1.0, rows.norms, out=np.zeros_like(rows.norms), where=rows.norms > 0) for rows in (A, B))
+        WK = W * new_tile(self, A, B)
+        return W * a[:, None] * b, -0.5 * a**2 * WK.sum(axis=1), -0.5 * b**2 * WK.sum(axis=0)
 
     def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         inverse = np.divide(1.0, A.norms, out=np.zeros_like(A.norms), where=A.norms > 0)

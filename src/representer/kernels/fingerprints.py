@@ -9,7 +9,7 @@ import numpy as np
 
 from representer._loops import bits
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel
+from representer.kernels.base import CountSlopes, Gradients, Kernel
 from representer.kernels.histogram import HistogramIntersection, histograms
 from representer.kernels.prepared import Prepared, SparseVectors, Vectors, lay_out
 
@@ -104,6 +104,10 @@ class _Ratio(Kernel):
 
     def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         return {}
+
+    def count_slopes(self, A: Any, B: Any, W: np.ndarray) -> CountSlopes:
+        by_common, by_size = self._slopes(A, B, W)
+        return by_common, by_size.sum(axis=1), by_size.sum(axis=0)
 
     def _slopes(self, A: Any, B: Any, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W dk / ds and W dk / da, which are (a + b) / (a + b - s)^2 and -s / (a + b - s)^2."""

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from representer._loops import coordinates, radial
 from representer.kernels import checks
-from representer.kernels.base import Gradients, Kernel
+from representer.kernels.base import CountSlopes, Gradients, Kernel
 from representer.kernels.prepared import SparseVectors, Vectors, lay_out, scale_columns
 from representer.kernels.tiles import new_tile
 
@@ -41,6 +41,9 @@ class HistogramIntersection(Kernel):
 
     def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
         return {}
+
+    def count_slopes(self, A: Any, B: Any, W: np.ndarray) -> CountSlopes:
+        return W, None, None
 
     def input_vjp(self, A: Any, B: Any, W: np.ndarray) -> np.ndarray:
         """1 where x_f is the smaller, 1/2 where the two are equal."""

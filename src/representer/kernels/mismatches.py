@@ -11,8 +11,8 @@ import numpy as np
 
 from representer._loops import gapped_words, words
 from representer.kernels import checks
-from representer.kernels.base import Gradients
 from representer.kernels.counts import Counted, Counts
+from representer.kernels.implicit_rows import ImplicitRows
 from representer.kernels.letters import Letters
 from representer.kernels.prepared import Prepared
 from representer.kernels.strings import reverse_complement
@@ -35,10 +35,7 @@ class CodedWords(Prepared):
     words: np.ndarray
     others: np.ndarray
     """The words of the other strand, as many as those of the strings; none if it does not count."""
-    own: np.ndarray
-    """k(s, s)."""
-    dtype: Any
-    per_row: ClassVar[tuple[str, ...]] = ("starts", "ends", "own")
+    per_row: ClassVar[tuple[str, ...]] = ("starts", "ends")
 
     def gathered(self, other_strand: bool) -> tuple[np.ndarray, np.ndarray]:
         """The words of these strings, and where those of each begin."""
@@ -57,6 +54,7 @@ class GappedWords:
 
     alphabet: str
     both_strands: bool
+    compare: Any
 
     def _gaps(self) -> tuple[int, dict[int, float]]:
         """l, and f_j for the numbers j of places that have to agree."""
@@ -112,25 +110,23 @@ class GappedWords:
                 weights.append(factor)
         return np.array(rows, np.uint64).reshape(len(rows), wide), np.array(weights, np.float64)
 
-    def prepare(self, X: Any, like: Any = None) -> Any:
-        self.check()
+    def implicit_rows(self, X: Any, like: Any) -> ImplicitRows:
         letters, (length, _) = Letters.of(X, self), self._gaps()
         number = np.maximum(letters.lengths - length + 1, 0)
         ends = np.cumsum(number)
         coded = self._coded(letters, length)
         others = self._coded(reverse_complement(letters), length) if self.both_strands else coded[:0]
-        A = CodedWords(ends - number, ends, coded, others, np.zeros(len(letters)), np.dtype(np.float64))
-        A.own = self._own(A)
-        return A
+        A = CodedWords(ends - number, ends, coded, others)
+        return ImplicitRows.of(A, self._own(A), self._multiply, self.compare)
 
     def _own(self, A: CodedWords) -> np.ndarray:
-        """k(s, s), string by string; of short strings from all pairs of their words."""
+        """The product of each string with itself; of short strings from all pairs of their words."""
         length, factors = self._gaps()
         values = np.array([sum(f * comb(length - m, j) for j, f in factors.items()) for m in range(length + 1)])
         tile, own = np.empty((1, 1)), np.empty(len(A))
         for i, (start, end) in enumerate(zip(A.starts, A.ends, strict=True)):
             if end - start > FEW_WORDS:
-                self.fill(A[i : i + 1], A[i : i + 1], tile)
+                self._multiply(A[i : i + 1], A[i : i + 1], tile)
                 own[i] = tile[0, 0]
                 continue
             words_here = A.words[start:end]
@@ -140,7 +136,8 @@ class GappedWords:
                 own[i] = 2.0 * (own[i] + other)
         return own
 
-    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+    def _multiply(self, A: CodedWords, B: CodedWords, tile: np.ndarray) -> None:
+        """tile_ij <- the sum over all pairs of words, one of each string."""
         tile[...] = 0.0
         (mine, begins), choices, factors = A.gathered(False), *self._choices()
         # words of both strands of both strings agree as often as those of the one with both of the other, twice
@@ -150,12 +147,6 @@ class GappedWords:
         if self.both_strands:
             factors = 2.0 * factors
         gapped_words.add_pairs(mine, begins, theirs, owners, choices, factors, np.uint64(self._bits), tile)
-
-    def diagonal(self, A: Any) -> np.ndarray:
-        return A.own
-
-    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
-        return {}
 
     def _strands(self, X: Any) -> tuple[list[Letters], np.ndarray, np.ndarray]:
         """The strands, and the owner and the number of all words."""
@@ -183,6 +174,9 @@ class GappedKmer(GappedWords, Counts):
         All letters. Strings with others are refused.
     both_strands : bool
         Whether words of the reverse complement count as well.
+    compare : Kernel, optional
+        How counts are compared; by the inner product when not given. RBF() makes it the gkm-RBF kernel, whose length
+        scale is in units of |phi(s) - phi(t)|, phi(s) the counts of s; with None estimators choose it.
 
     References
     ----------
@@ -196,11 +190,19 @@ class GappedKmer(GappedWords, Counts):
            [1., 3.]])
     """
 
-    def __init__(self, length: int = 11, informative: int = 7, alphabet: str = "ACGT", both_strands: bool = False):
+    def __init__(
+        self,
+        length: int = 11,
+        informative: int = 7,
+        alphabet: str = "ACGT",
+        both_strands: bool = False,
+        compare: Any = None,
+    ):
         self.length = length
         self.informative = informative
         self.alphabet = alphabet
         self.both_strands = both_strands
+        self.compare = compare
 
     def _gaps(self) -> tuple[int, dict[int, float]]:
         length = checks.integer(self.length, "length")
@@ -248,6 +250,8 @@ class Mismatch(GappedWords, Counts):
         All letters. Strings with others are refused.
     both_strands : bool
         Whether words of the reverse complement count as well.
+    compare : Kernel, optional
+        How counts are compared, such as HistogramIntersection() or RBF(); by the inner product when not given.
 
     References
     ----------
@@ -260,11 +264,19 @@ class Mismatch(GappedWords, Counts):
     array([[13.,  4.,  2.,  0.]])
     """
 
-    def __init__(self, k: int = 3, mismatches: int = 1, alphabet: str = "ACGT", both_strands: bool = False):
+    def __init__(
+        self,
+        k: int = 3,
+        mismatches: int = 1,
+        alphabet: str = "ACGT",
+        both_strands: bool = False,
+        compare: Any = None,
+    ):
         self.k = k
         self.mismatches = mismatches
         self.alphabet = alphabet
         self.both_strands = both_strands
+        self.compare = compare
 
     def _gaps(self) -> tuple[int, dict[int, float]]:
         k = checks.integer(self.k, "k")

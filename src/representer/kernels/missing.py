@@ -11,6 +11,7 @@ from scipy import sparse
 from representer.kernels import checks
 from representer.kernels.algebra import Wrapper
 from representer.kernels.base import Gradients, Kernel, add_gradients, require_kernel
+from representer.kernels.named_features import Features, LinearForm, NamedFeatures
 from representer.kernels.prepared import Prepared
 
 
@@ -73,9 +74,7 @@ class Missing(Wrapper, Kernel):  # type: ignore[override]
         other = None if like is None else like.inputs
         if gone.all():
             return WithGaps(None, gone, np.dtype(np.float64) if other is None else other.dtype)
-        source = np.arange(len(gone))
-        source[gone] = np.flatnonzero(~gone)[0]  # any input that is there
-        inputs = self.kernel.prepare(checks.take(X, source) if gone.any() else X, like=other)
+        inputs = self.kernel.prepare(_filled(X, gone), like=other)
         return WithGaps(inputs, gone, inputs.dtype)
 
     def fill(self, A: WithGaps, B: WithGaps, tile: np.ndarray) -> None:
@@ -95,6 +94,36 @@ class Missing(Wrapper, Kernel):  # type: ignore[override]
             return {}
         W = np.where(A.gone[:, None] | B.gone, 0.0, W).astype(A.dtype, copy=False)
         return add_gradients({}, self.kernel.vjp(A.inputs, B.inputs, W), "kernel__")
+
+    @property
+    def features(self) -> Features:
+        """Those of the kernel, and one that says that the input is missing."""
+        return Features(self._named_features, self._linear_form)
+
+    def _linear_form(self, A: WithGaps, C: np.ndarray) -> LinearForm | None:
+        at_gaps = C[:, A.gone].sum(axis=1)[:, None]
+        if A.inputs is None:
+            return lambda B: np.where(B.gone, at_gaps, 0.0)
+        form = self.kernel.features.linear_form(A.inputs, np.where(A.gone, 0.0, C))
+        if form is None:
+            return None
+        return lambda B: np.where(B.gone, at_gaps, 0.0 if B.inputs is None else form(B.inputs))
+
+    def _named_features(self, X: Any) -> NamedFeatures:
+        gone = missing_entries(X)
+        star = NamedFeatures(
+            sparse.csr_array(gone[:, None].astype(np.float64)), lambda columns: ["missing"] * len(columns)
+        )
+        return star if gone.all() else self.kernel.features.named(_filled(X, gone)).scaled(~gone).beside(star)
+
+
+def _filled(X: Any, gone: np.ndarray) -> Any:
+    """X with any input that is there in the places of those that are missing."""
+    if not gone.any():
+        return X
+    source = np.arange(len(gone))
+    source[gone] = np.flatnonzero(~gone)[0]
+    return checks.take(X, source)
 
 
 def missing_entries(X: Any) -> Any:

@@ -25,7 +25,9 @@ class NamedFeatures:
     def scaled(self, factors: Any) -> NamedFeatures:
         """All features times a number, or those of each input times its own."""
         rows = np.broadcast_to(np.asarray(factors, np.float64), (self.values.shape[0],))
-        return NamedFeatures(sparse.csr_array(self.values.multiply(rows[:, None])), self.names)
+        values = sparse.csr_array(self.values.multiply(rows[:, None]))
+        values.eliminate_zeros()
+        return NamedFeatures(values, self.names)
 
     def renamed(self, rename: Callable[[str], str]) -> NamedFeatures:
         """The same features under other names."""

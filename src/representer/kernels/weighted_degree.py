@@ -9,8 +9,8 @@ import numpy as np
 
 from representer._loops import matching_runs, words
 from representer.kernels import checks
-from representer.kernels.base import Gradients
 from representer.kernels.counts import Counted, Counts
+from representer.kernels.implicit_rows import ImplicitRows
 from representer.kernels.letters import Letters
 from representer.kernels.prepared import Prepared
 
@@ -20,10 +20,7 @@ class Aligned(Prepared):
     """Strings of one length, a row of code points each."""
 
     letters: np.ndarray
-    own: np.ndarray
-    """k(s, s)."""
-    dtype: Any
-    per_row: ClassVar[tuple[str, ...]] = ("letters", "own")
+    per_row: ClassVar[tuple[str, ...]] = ("letters",)
 
 
 class WeightedDegree(Counts):
@@ -40,6 +37,8 @@ class WeightedDegree(Counts):
         How many places equal words may be apart.
     weights : array of shape (degree,), optional
         w_d for each length, none negative, with a gradient; 2 (degree - d + 1) / (degree (degree + 1)) when not given.
+    compare : Kernel, optional
+        How counts of words at places are compared, such as Tanimoto() or RBF(); by the inner product when not given.
 
     References
     ----------
@@ -52,10 +51,11 @@ class WeightedDegree(Counts):
     array([[5., 1.]])
     """
 
-    def __init__(self, degree: int = 3, shift: int = 0, weights: Any = None):
+    def __init__(self, degree: int = 3, shift: int = 0, weights: Any = None, compare: Any = None):
         self.degree = degree
         self.shift = shift
         self.weights = weights
+        self.compare = compare
 
     def check(self) -> None:
         checks.integer(self.degree, "degree")
@@ -97,36 +97,42 @@ class WeightedDegree(Counts):
             raise ValueError(f"shift is {self.shift}, but the strings have {lengths[0]} letters; use a smaller one.")
         return letters.codes.reshape(len(letters), lengths[0])
 
-    def prepare(self, X: Any, like: Any = None) -> Any:
-        self.check()
-        gains, factors = self._gains, self._factors
-        rows = self._aligned(X, None if like is None else like.letters.shape[1])
-        tile, own = np.empty((1, 1)), np.empty(len(rows))
-        if len(factors) == 1:
-            runs = np.minimum(np.arange(1, rows.shape[1] + 1), self.degree)
-            own[:] = gains[runs].sum()
-        else:
-            for i in range(len(rows)):
-                matching_runs.run_values(rows[i : i + 1], rows[i : i + 1], gains, factors, tile)
-                own[i] = tile[0, 0]
-        return Aligned(rows, own, np.dtype(np.float64))
+    def implicit_rows(self, X: Any, like: Any) -> ImplicitRows:
+        A = Aligned(self._aligned(X, None if like is None else like.inputs.letters.shape[1]))
+        return ImplicitRows.of(A, self._own_runs(A) @ self._gains, self._multiply, self.compare)
 
-    def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
+    def _own_runs(self, A: Aligned) -> np.ndarray:
+        """Of each string with itself, in how many places so many letters up to there are equal, by shifts' factors."""
+        runs = np.zeros((len(A), self.degree + 1))
+        if not self.shift:
+            run = np.minimum(np.arange(1, A.letters.shape[1] + 1), self.degree)
+            runs[:] = np.bincount(run, minlength=self.degree + 1)
+            return runs
+        for i in range(len(A)):
+            row = A.letters[i : i + 1]
+            matching_runs.run_counts(row, row, np.ones((1, 1)), self._factors, runs[i])
+        return runs
+
+    def _multiply(self, A: Aligned, B: Aligned, tile: np.ndarray) -> None:
         matching_runs.run_values(A.letters, B.letters, self._gains, self._factors, tile)
 
-    def diagonal(self, A: Any) -> np.ndarray:
-        return A.own
-
-    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
-        if self.weights is None:
-            return {}
-        counts = np.zeros(self.degree + 1)
-        matching_runs.run_counts(A.letters, B.letters, np.ascontiguousarray(W, np.float64), self._factors, counts)
-        return {"weights": np.cumsum(counts[::-1])[::-1][1:]}  # runs of d letters and more end in a word of d
+    def _by_level(self, A: Any, B: Any, by_both: np.ndarray, by_a: Any, by_b: Any) -> np.ndarray:
+        if not isinstance(A.rows, ImplicitRows):
+            return super()._by_level(A, B, by_both, by_a, by_b)
+        a, b, runs = A.rows.inputs, B.rows.inputs, np.zeros(self.degree + 1)
+        if self._by == "distances":  # |x - y|^2 = <x, x> + <y, y> - 2 <x, y>
+            by_both, by_a, by_b = -2.0 * by_both, by_both.sum(axis=1), by_both.sum(axis=0)
+        weights = np.ascontiguousarray(by_both, np.float64)
+        matching_runs.run_counts(a.letters, b.letters, weights, self._factors, runs)
+        for inputs, slopes in ((a, by_a), (b, by_b)):
+            runs += 0.0 if slopes is None else slopes @ self._own_runs(inputs)
+        return np.cumsum(runs[::-1])[::-1][1:]  # runs of d letters and more end in a word of d
 
     def count(self, X: Any) -> Counted:
         if self.shift:
-            raise TypeError("WeightedDegree with a shift has no counted features; use shift=0.")
+            raise TypeError(
+                "WeightedDegree with a shift has no counted features, which names and sums of minima need; use shift=0."
+            )
         letters, rows = Letters.of(X, self), self._aligned(X)
         parts = [letters.words(length) for length in range(1, self.degree + 1)]
         places = [np.tile(np.arange(rows.shape[1] - d), len(rows)) for d in range(min(self.degree, rows.shape[1]))]
