@@ -219,5 +219,5 @@ def test_fits_resume_to_the_same_bits(rng, tmp_path, monkeypatch):
 
 
 def test_generators_are_refused_with_the_number_of_passes(Xy):
-    with pytest.raises(ValueError, match=r"reads all rows 2 times .* come from a generator"):
+    with pytest.raises(ValueError, match=r"reads all rows 3 times .to choose .*landmarks .* come from a generator"):
         spanned().fit(rows(iter([Xy])))

@@ -96,6 +96,11 @@ class KernelEstimator(KernelParameters):
         """Nothing but a way out where probabilities are missed."""
         if name in ("predict_proba", "predict_log_proba") and is_classifier(self):
             raise AttributeError(f"This {type(self).__name__} has no {name}; {type(self)._way_to_probabilities}.")
+        if name == "partial_fit" and self.takes_streams:
+            raise AttributeError(
+                f"{type(self).__name__} has partial_fit with kernels whose basis is given, such as "
+                "Nystroem(RBF(1.0), landmarks=inputs), RandomFeatures(RBF(1.0), 500) or Linear()."
+            )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _budget(self, step: Step = lambda: False) -> Budget:

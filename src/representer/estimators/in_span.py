@@ -49,7 +49,7 @@ def basis_for(kernel: Kernel, X: Any) -> Basis | None:
                 f"Rows in files, streams or on a cluster are fitted in the span of a basis, and {kernel!r} has none; "
                 "use Nystroem(kernel, n_components), RandomFeatures(kernel, n_components), or arrays."
             )
-        return kernel.basis(X.sample(1, 0)[0])
+        return kernel.basis(X.beginning()[0])
     if kernel.basis is None:
         return None
     basis, n = kernel.basis(X), checks.number_of(X)

@@ -72,6 +72,8 @@ class KernelParameters(BaseEstimator):
 
     takes_rows = False
     """Whether `fit` takes rows that are read in blocks."""
+    takes_streams = False
+    """Whether it takes rows that can be read once, or says itself why not."""
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)

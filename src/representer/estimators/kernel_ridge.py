@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from representer import _parallel
+from representer.estimators import chunks
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.criteria import RidgeErrors, robust
 from representer.estimators.in_span import basis_for, kernel_for_rows, may_span, rows_of
@@ -86,18 +88,18 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
 
     # ---- the steps of fit ----
 
-    def _fit(self, X: Any, targets: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, targets: Any, sample_weight: Any) -> Any:
         """Everything after the targets are numbers.
 
         Sets kernel_, alpha_, function_, dual_coef_, intercept_, certificate_.
         """
         last = getattr(self, "_solution", None) if self.warm_start else None
-        reset_fitted(self, "loo_scores_", "gcv_", "loo_predictions_", "loo_residuals_", "loo_error_")
+        reset_fitted(self, "_chunks", "loo_scores_", "gcv_", "loo_predictions_", "loo_residuals_", "loo_error_")
         weights, budget = None if targets is None else check_weights(sample_weight, X), self._budget()
         if (spanned := self._in_span(X, targets, weights)) is not None:
             spanned[0].fit(spanned[1], budget)
             self._warn_unless_converged(self.certificate_, RIDGE_ADVICE)
-            return
+            return self
         problem, alphas, path = self._problem(X, targets, weights)
         self._plan_of(problem, alphas, path, budget).require()  # before long work
         with _parallel.blas_threads_for(problem.n):
@@ -111,6 +113,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
                 with self._watched(solver, plan) as budget:
                     result = solver.solve(problem, budget, plan.reason, last)
         self._keep(problem, result)
+        return self
 
     def _in_span(
         self, X: Any, targets: np.ndarray | None, weights: np.ndarray | None
@@ -279,7 +282,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
 
     def _targets_of(self, rows: Rows) -> int:
         """The number of targets of rows."""
-        return self._count_targets(rows.sample(1, 0)[1])
+        return self._count_targets(rows.beginning()[1])
 
     def _count_targets(self, y: Any) -> int:
         return 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1]
@@ -366,7 +369,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     True
     """
 
-    takes_rows = True
+    takes_rows = takes_streams = True
 
     @observed
     @atomic
@@ -374,13 +377,23 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows that bring their targets."""
         if isinstance(X, Rows):
             self._single_output = check_rows(self, X, y, sample_weight) == 1
-            self._fit(numbers(self, X, y, sample_weight, several=True), None, None)
-            return self
+            rows = numbers(self, X, y, sample_weight, several=True)
+            return chunks.fit_once(self, rows) if rows.passes == 1 else self._fit(rows, None, None)
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         y = check_targets(self, X, y)
         self._single_output = y.ndim == 1
-        self._fit(X, y.reshape(len(y), -1), sample_weight)
-        return self
+        return self._fit(X, y.reshape(len(y), -1), sample_weight)
+
+    @available_if(chunks.takes_chunks)
+    @observed
+    @atomic
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
+        """Add a chunk of rows to those of earlier calls, and solve with all of them.
+
+        For kernels whose basis does not depend on rows: `Nystroem` with given landmarks, `RandomFeatures`, `Linear`.
+        After all chunks the fit is that of `fit` with all rows, to rounding. From a path alpha is chosen by GCV.
+        """
+        return chunks.absorb(self, X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x) for each x in X."""

@@ -35,7 +35,8 @@ def fitted_to(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tupl
             "pass arrays or memory maps, or use an estimator that works by sums, such as KernelRidge, "
             "KernelLogisticRegression, SVC or KernelPCA, with a kernel such as Nystroem(RBF(), 1000)."
         )
-    X.require(LEAST_PASSES, "for sums, and for the residual that a certificate is made of; more for landmarks")
+    if not getattr(model, "takes_streams", False):
+        X.require(LEAST_PASSES, "for sums, and for the residual that a certificate is made of; more for landmarks")
     shown = Passes(getattr(model, "verbose", 0))
     with X.fitting(), shown:
         yield (X.watched(shown), *args[1:]), {name: value for name, value in options.items() if name != "X"}

@@ -41,16 +41,14 @@ class KernelRidgeClassifier(ClassifierMixin, Ridge):
         if isinstance(X, Rows):
             labelled = labels(self, X, y, sample_weight)
             self._single_output = len(labelled.classes) == 2
-            self._fit(labelled.signs(), None, None)
-            return self
+            return self._fit(labelled.signs(), None, None)
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         self.classes_, label = check_labels(self, X, y)
         # two classes are one target, the sign of which tells the second class
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
         targets = np.where(label[:, None] == columns, 1.0, -1.0)
         self._single_output = targets.shape[1] == 1
-        self._fit(X, targets, sample_weight)
-        return self
+        return self._fit(X, targets, sample_weight)
 
     def _targets_of(self, rows: Rows) -> int:
         y = rows.sample(min(len(rows), 1024), 0)[1]  # labels, before a fit has made columns of them

@@ -11,7 +11,7 @@ from representer.estimators.in_span import Gaps, design_of, distance_to_all, fun
 from representer.kernels.base import Kernel
 from representer.kernels.basis import Basis
 from representer.problems.finite import FiniteRidge, columns_of
-from representer.result import Budget, Plan, Result
+from representer.result import Budget, Certificate, Plan, Result
 from representer.rows.base import Rows
 from representer.solvers import choose, normal_equations
 
@@ -78,7 +78,8 @@ class RidgeInSpan:
         weights = None if blocks[0][1] is None else np.concatenate([w for _, w in blocks])
         return np.concatenate([y for y, _ in blocks]), weights
 
-    def _keep(self, alpha: np.ndarray, result: Result) -> None:
+    def keep(self, alpha: np.ndarray, result: Result, certificate: Certificate) -> None:
+        """Set the attributes of the model."""
         model, basis, single = self.model, self.basis, self.model._single_output
         w = result.coef[:, 0] if single else result.coef
         intercept: Any = result.intercept[0] if single else result.intercept
@@ -86,15 +87,17 @@ class RidgeInSpan:
         model.kernel_, model.alpha_ = self.kernel, float(alpha[0]) if np.all(alpha == alpha[0]) else alpha
         model.function_ = function_of(basis, w, model.intercept_, model.threads)
         model.X_fit_, model.dual_coef_ = model.function_.X, model.function_.coef
-        design = design_of(basis.astype(np.float64), model.threads)
+        model.certificate_, model._solution = certificate, None
+        model.n_iter_ = max(1, certificate.iterations)
+
+    def _keep(self, alpha: np.ndarray, result: Result) -> None:
+        design = design_of(self.basis.astype(np.float64), self.model.threads)
         part = Gaps(design, self.kernel, result.coef, result.intercept, _residual)
         # with (y - f)^2 the slopes are -2 r and the strength is 2 alpha
         further = distance_to_all(part, self.rows, alpha / 2.0) if np.all(alpha > 0) else None
         gap = result.certificate.gap
         full = None if further is None or gap is None else gap + further
-        model.certificate_ = with_approximation(result.certificate, self.kernel, self.rows, full)
-        model._solution = None
-        model.n_iter_ = max(1, result.certificate.iterations)
+        self.keep(alpha, result, with_approximation(result.certificate, self.kernel, self.rows, full))
         self._keep_dual(alpha, result)
 
     def _keep_dual(self, alpha: np.ndarray, result: Result) -> None:

@@ -19,7 +19,7 @@ def check_rows(model: Any, rows: Rows, y: Any, sample_weight: Any, targets: bool
     """The number of targets of rows that bring their own; sets n_features_in_ and names of columns."""
     if (y is not None and targets) or sample_weight is not None:
         raise ValueError("Rows bring their own targets and weights; give them as rows(..., target=, weight=).")
-    _, one, _ = rows.sample(1, 0)
+    _, one, _ = rows.beginning()
     if one is None and targets:
         raise ValueError("The rows have no targets; use rows(..., target='name of a column').")
     reset_fitted(model, "feature_names_in_")
@@ -32,7 +32,7 @@ def check_rows(model: Any, rows: Rows, y: Any, sample_weight: Any, targets: bool
 def numbers(model: Any, rows: Rows, y: Any, sample_weight: Any, several: bool = False) -> Rows:
     """Rows whose targets are numbers, in one column unless several are allowed."""
     n_targets = check_rows(model, rows, y, sample_weight)
-    if np.asarray(rows.sample(1, 0)[1]).dtype.kind not in "biuf":
+    if np.asarray(rows.beginning()[1]).dtype.kind not in "biuf":
         raise ValueError(f"The targets of the rows are text, but {type(model).__name__} needs numbers.")
     if n_targets > 1 and not several:
         raise ValueError(f"{type(model).__name__} has one target, but the rows have {n_targets}; choose one of them.")

@@ -64,6 +64,9 @@ class ArrayRows(Rows):
         back = np.argsort(order)
         return self._picked(lambda values: tables.at(tables.at(values, index[order]), back))
 
+    def beginning(self) -> Block:
+        return self._picked(lambda values: tables.part(values, 0, FINGERPRINT_ROWS))
+
     def _picked(self, pick: Any) -> Block:
         X, y, w = (None if values is None else _in_memory(pick(values)) for values in (self.X, self.y, self.w))
         return X, y, w

@@ -145,6 +145,10 @@ class Rows:
         """part(X, y, w) of each block, in their order."""
         return [located(part, number, self.block_rows)(*block) for number, block in enumerate(self.blocks())]
 
+    def beginning(self) -> Block:
+        """Some of the first rows, which are read again with all others."""
+        return next(self.blocks())
+
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """function(X) of each block, one after the other: answers of a fitted model, such as its ``predict``."""
         for number, (X, _, _) in enumerate(self.blocks()):

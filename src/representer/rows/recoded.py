@@ -146,6 +146,9 @@ class RecodedRows(Rows):
         for block in self.rows.blocks(first):
             yield self.code(*block)
 
+    def beginning(self) -> Block:
+        return self.code(*self.rows.beginning())
+
     def total(self, part: Part) -> tuple[Any, ...]:
         return self.rows.total(Recoded(part, self.code))
 

@@ -157,6 +157,10 @@ class StreamRows(Rows):
                 raise ValueError(f"{where} has {'no' * (y is None)} targets, unlike those before it.")
             yield tables.contiguous(X), tables.contiguous(y), tables.contiguous(w)
 
+    def beginning(self) -> Block:
+        where, batch = self.source.first()
+        return self.layout.split(batch, where)
+
     @cached_property
     def fingerprint(self) -> str:
         known = self.source.fingerprint() or content_hash(self.layout.split(self.source.first()[1], "The first batch"))

@@ -90,6 +90,9 @@ class DaskRows(Rows):
                 return tasks.own(X), tables.contiguous(y), tables.contiguous(w)
         raise ValueError(EMPTY)
 
+    def beginning(self) -> Block:
+        return self._first
+
     @cached_property
     def _token(self) -> str:
         return str(dask().base.tokenize(self.X, self.y, self.w))
