@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # for type checkers and editors, which do not run this file
     from representer.io import save as save
     from representer.preimage import preimage as preimage
     from representer.rows import rows as rows
+    from representer.tables.fitting import fit_table as fit_table
 
 __version__ = "0.1.0.dev0"
 
@@ -99,6 +100,7 @@ _PLACES = {
     "SVCPath": "estimators.svc_path",
     "Sketch": "features.sketch",
     "SpectralClustering": "estimators.spectral_clustering",
+    "fit_table": "tables.fitting",
     "herding": "estimators.herding",
     "landmarks": "features.landmarks",
     "load": "io",

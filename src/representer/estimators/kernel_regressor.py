@@ -151,7 +151,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         values = self._values(X)
         if not return_std:
             return values
-        deviations = np.sqrt(self._variances(self._new_rows(X)) + self.alpha_)
+        deviations = np.sqrt(self._variances(self.rows_of(X)) + self.alpha_)
         single = self.function_.coef.ndim == 1
         return values, deviations * self._amplitude[0] if single else deviations[:, None] * self._amplitude
 

@@ -38,6 +38,8 @@ class SearchedModel(KernelEstimator):
 
     _encoding: TableEncoding | None
     _centre: np.ndarray | None
+    _chosen: str
+    """Family and form of the kernel."""
     _outlying: int
     """Rows whose leave-one-out residual is far beyond the others."""
     time_limit: float
@@ -68,8 +70,8 @@ class SearchedModel(KernelEstimator):
         is_numbers = isinstance(rows, np.ndarray) and rows.dtype.kind == "f"
         return rows.astype(np.float64, copy=False) if is_numbers or sparse.issparse(rows) else rows
 
-    def _new_rows(self, X: Any) -> Any:
-        """Rows of the kernel for new inputs."""
+    def rows_of(self, X: Any) -> Any:
+        """What the kernel sees of inputs: ``function_(rows_of(X))`` predicts."""
         if self._encoding is not None:
             validate_data(self, X, skip_check_array=True, reset=False)
             return self._encoding.rows(X)
@@ -77,7 +79,7 @@ class SearchedModel(KernelEstimator):
 
     def _values(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        rows = self._new_rows(X)
+        rows = self.rows_of(X)
         values = self.function_(rows)
         return values.astype(np.float32) if getattr(rows, "dtype", None) == np.float32 else values
 
@@ -108,6 +110,7 @@ class SearchedModel(KernelEstimator):
             best = search.run()
         self._tell("")
         self.trials_, self._relative = search.trials, search.start.relative(best.tuned.kernel, best.family)
+        self._chosen = f"{best.family} kernel with {best.form}"
         if perf_counter() > deadline:
             warn_user(f"The search stopped at its time_limit of {self.time_limit:g} s; the best so far is fitted.")
         return best
@@ -204,14 +207,31 @@ class SearchedModel(KernelEstimator):
             advice.append("unseen rows could not tell columns apart: more rows, or fewer columns, may do.")
         return advice or ["nothing stands out: more rows or better columns will help more than another kernel."]
 
+    @property
+    def row_names(self) -> list[str]:
+        """The names of the columns of numbers that `rows_of` gives; empty where there are none."""
+        if self._encoding is not None:
+            return self._encoding.names
+        return [str(name) for name in getattr(self, "feature_names_in_", range(getattr(self, "n_features_in_", 0)))]
+
+    def kernel_words(self) -> list[str]:
+        """The chosen kernel in words, and its length scale for each column, from the shortest relative one on."""
+        check_is_fitted(self)
+        lines = [f"{self._chosen}, alpha = {self.alpha_:.3g}"]
+        if len(self._relative) == 1:
+            [(name, spread)] = self._relative.items()
+            scales = np.broadcast_to(self.kernel_.get_params()[name], np.shape(spread))
+            if np.ndim(spread) == 1 and len(spread) == len(self.row_names):
+                order = np.argsort(spread, kind="stable")
+                lines += [f"{self.row_names[i]}: length scale {scales[i]:.3g}" for i in order]
+        return lines
+
     def _idle_columns(self) -> list[str]:
         """Columns whose length scale is far above the others'."""
         if len(self._relative) != 1:
             return []
         [spread] = self._relative.values()
-        names = getattr(self, "feature_names_in_", np.arange(len(spread)))
-        if self._encoding is not None:
-            names = np.array(self._encoding.names)
+        names = self.row_names
         if len(names) != len(spread):  # of a given kernel on some columns
             return []
         return [str(name) for name, ratio in zip(names, spread, strict=True) if ratio > 30.0 * np.median(spread)]

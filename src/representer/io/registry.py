@@ -46,6 +46,11 @@ from representer.kernels.basis import Both, Points
 from representer.kernels.text import DocumentFrequencies
 from representer.result import Certificate
 from representer.solvers.saddle import Polynomials
+from representer.tables.column_plan import ColumnPlan, Treatment
+from representer.tables.machines import SearchedMachine
+from representer.tables.outcome import Comparison, Coverage, Finding, HeldOut, Outcome, Score, TableColumn
+from representer.tables.table_model import TableModel
+from representer.tables.targets import Target
 
 
 def _exported(module: ModuleType) -> dict[str, type]:
@@ -75,6 +80,8 @@ NAMED_CLASSES: dict[str, type] = {
 RECORD_CLASSES = (
     *(Approximation, Both, Certificate, ColumnCode, DocumentFrequencies, Network, Points, Polynomials),
     *(Search, TableEncoding, Trial, Tuned),
+    *(ColumnPlan, Comparison, Coverage, Finding, HeldOut, Outcome, Score, SearchedMachine),  # of tables
+    *(TableColumn, TableModel, Target, Treatment),
 )
 RECORDS: dict[str, type] = {each.__name__: each for each in RECORD_CLASSES}
 """Dataclasses, saved field by field."""

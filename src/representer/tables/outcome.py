@@ -149,6 +149,12 @@ class Outcome:
     reproduce: dict[str, Any]
     """"command", "seed", "versions" (by package), "data_sha256", "data", "time_limit", "settings"."""
 
+    def without_rows(self) -> Outcome:
+        """The same without the rows set aside, for model files."""
+        none = np.empty(0)
+        empty = HeldOut(np.empty(0, np.int64), none, none, None, None, None, None, np.empty(0, bool))
+        return dataclasses.replace(self, held_out=empty)
+
     def as_dict(self, rows: bool = True) -> dict[str, Any]:
         """Plain lists, numbers and words by name; ``rows=False`` leaves out those of `held_out`."""
         found: dict[str, Any] = {"schema": SCHEMA}

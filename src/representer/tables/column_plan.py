@@ -1,0 +1,168 @@
+"""How columns become what a kernel sees: the same at fit and at predict, and saved with the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from representer.tables.column_types import TIMES_OF_DAY, ColumnType, parsed_dates
+from representer.tables.outcome import TableColumn
+from representer.tables.reading import TableError, nearest, polars_library
+
+KNOTS = 200
+"""Quantiles by which a column is straightened."""
+WORDS = {
+    "category": "a kernel of equal levels; a level that was not in the table is unlike all of them",
+    "text": "a kernel of words, or of letters where cells are short",
+    "sequence": "a kernel of words of letters",
+    "id": "left out: it tells rows apart, and says nothing of new ones",
+    "constant": "left out",
+    "empty": "left out",
+    "skipped": "left out",
+}
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """How one column is read, and what is made of it."""
+
+    name: str
+    type: str
+    format: str = ""
+    transform: str = ""
+    """Of numbers: "", "logarithm" or "quantiles"."""
+    unit: float = 0.0
+    """The logarithm is that of x, or with a unit u that of 1 + x / u, for columns with zeros."""
+    knots: np.ndarray | None = None
+    """Quantiles that have evenly spaced probabilities."""
+
+    @property
+    def words(self) -> str:
+        """What the kernel sees, for people."""
+        if self.type == "number":
+            log = "its logarithm" if self.unit == 0.0 else f"log(1 + x / {self.unit:.3g})"
+            return {"": "as it is", "logarithm": log, "quantiles": "its quantiles, as of a normal law"}[self.transform]
+        if self.type == "date":
+            times = self.format in TIMES_OF_DAY
+            return "sine and cosine of the time of day" if times else "days, and waves of a year, a week and a day"
+        return WORDS[self.type]
+
+    def cells(self, column: Any, source: str) -> Any:
+        """The column with the type that it had in the fit; an error says which cell has another one."""
+        polars = polars_library()
+        words, dtype = str(column.dtype) == "String", column.dtype
+        if self.type == "number":
+            read = self._numbers(column, polars) if words else column.cast(polars.Float64, strict=False)
+            return self._checked(column, read.fill_nan(None), source, "numbers")
+        if self.type == "date":
+            if words:
+                return self._checked(column, parsed_dates(column.str.strip_chars(), self.format), source, "dates")
+            if not dtype.is_temporal():
+                raise TableError(f"Column {self.name!r} held dates, and in {source} it is {dtype}; give dates there.")
+            return column
+        return column if words else column.cast(polars.String)
+
+    def _numbers(self, column: Any, polars: Any) -> Any:
+        plain = column.str.strip_chars()
+        plain = plain.str.replace(",", ".", literal=True) if self.format == "," else plain
+        return plain.cast(polars.Float64, strict=False)
+
+    def _checked(self, column: Any, read: Any, source: str, what: str) -> Any:
+        wrong = np.flatnonzero((read.is_null() & column.is_not_null()).to_numpy())
+        if str(column.dtype).startswith("Float"):
+            wrong = wrong[~np.isnan(column.to_numpy()[wrong])]
+        if len(wrong):
+            raise TableError(
+                f"Column {self.name!r} holds {what}, but row {wrong[0] + 1} of {source} has {column[int(wrong[0])]!r}; "
+                f"correct it or leave the cell empty, or fit with --type {self.name}=category."
+            )
+        if what == "numbers" and bool(read.is_infinite().any()):
+            raise TableError(f"Column {self.name!r} of {source} has infinite values; leave those cells empty.")
+        return read
+
+    def treated(self, column: Any, source: str) -> list[Any]:
+        """The columns that a kernel sees."""
+        polars = polars_library()
+        cells = self.cells(column, source)
+        if self.type == "number":
+            return [polars.Series(self.name, self.transformed(cells.to_numpy().astype(np.float64)), nan_to_null=True)]
+        if self.type == "date" and self.format in TIMES_OF_DAY:
+            turn = 2.0 * np.pi * cells.dt.epoch("us").cast(polars.Float64).to_numpy() / 86_400e6
+            waves = {"sine": np.sin(turn), "cosine": np.cos(turn)}
+            return [polars.Series(f"{self.name} ({part})", wave, nan_to_null=True) for part, wave in waves.items()]
+        if self.type == "category":
+            return [cells.cast(polars.Categorical)]
+        return [cells]
+
+    def transformed(self, values: np.ndarray) -> np.ndarray:
+        """Numbers on the scale that the kernel sees; what is below the range of a logarithm is at its lower end."""
+        if self.transform == "logarithm":
+            with np.errstate(invalid="ignore"):
+                inner = values if self.unit == 0.0 else 1.0 + values / self.unit
+                return np.log(np.maximum(inner, 1e-12))
+        if self.transform == "quantiles":
+            assert self.knots is not None
+            return ndtri(np.interp(values, self.knots, np.linspace(0.01, 0.99, len(self.knots))))
+        return values
+
+
+def logarithm(treatment: Treatment, values: np.ndarray) -> Treatment | None:
+    """The treatment by a logarithm, for columns without negative numbers."""
+    there = values[np.isfinite(values)]
+    if there.min() < 0.0 or not np.any(there > 0.0):
+        return None
+    unit = 0.0 if there.min() > 0.0 else float(np.quantile(there[there > 0.0], 0.1))
+    return replace(treatment, transform="logarithm", unit=unit)
+
+
+def quantiles(treatment: Treatment, values: np.ndarray) -> Treatment:
+    """The treatment by quantiles."""
+    knots = np.unique(np.quantile(values[np.isfinite(values)], np.linspace(0.0, 1.0, KNOTS)))
+    return replace(treatment, transform="quantiles", knots=knots)
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """The treatments of all columns that a kernel sees, in the order of the table."""
+
+    treatments: tuple[Treatment, ...]
+
+    @classmethod
+    def of(cls, types: dict[str, ColumnType], target: str, without: tuple[str, ...] = ()) -> ColumnPlan:
+        """Every used column as it is."""
+        used = [each for each in types.values() if each.used and each.name not in (target, *without)]
+        if not used:
+            facts = "; ".join(f"{each.name}: {each.why}" for each in types.values() if each.name != target)
+            raise TableError(f"No column beside the target {target!r} can be used ({facts or 'there is none'}).")
+        return cls(tuple(Treatment(each.name, each.type, each.format) for each in used))
+
+    def treated(self, frame: Any, source: str) -> Any:
+        """The frame that a kernel sees."""
+        columns = []
+        for treatment in self.treatments:
+            if treatment.name not in frame.columns:
+                raise TableError(
+                    f"{source} has no column {treatment.name!r}, which the model was fitted to; "
+                    + nearest(treatment.name, frame.columns)
+                )
+            columns += treatment.treated(frame[treatment.name], source)
+        return polars_library().DataFrame(columns)
+
+    def with_treatment(self, treatment: Treatment) -> ColumnPlan:
+        """The same plan with another treatment of one column."""
+        return ColumnPlan(tuple(treatment if each.name == treatment.name else each for each in self.treatments))
+
+    def notes(self, types: dict[str, ColumnType]) -> tuple[TableColumn, ...]:
+        """A line for each column of the table, used or not, the target aside."""
+        known = {each.name: each for each in self.treatments}
+        return tuple(_note(each, known.get(each.name)) for each in types.values())
+
+
+def _note(seen: ColumnType, treatment: Treatment | None) -> TableColumn:
+    words = treatment.words if treatment else WORDS.get(seen.type, "left out")
+    if treatment and seen.missing:
+        words += "; a missing value is a point of its own, with an indicator"
+    return TableColumn(seen.name, seen.type, seen.why, words, seen.missing, seen.distinct, treatment is not None)

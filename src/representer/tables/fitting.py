@@ -1,0 +1,390 @@
+"""From a table to a model and an honest judgement of it: rows are set aside first, all is chosen without them."""
+
+from __future__ import annotations
+
+import html
+import platform
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from representer.tables import baselines, scores
+from representer.tables.column_plan import ColumnPlan
+from representer.tables.column_types import TIMES_OF_DAY, ColumnType, column_types
+from representer.tables.doctor import examine
+from representer.tables.machines import JUDGED_PART, Effort, fit_machine, route_words
+from representer.tables.outcome import Coverage, Finding, HeldOut, Outcome
+from representer.tables.reading import Table, TableError, nearest, read_table
+from representer.tables.scales import chosen_scales
+from representer.tables.splits import Split, split_rows
+from representer.tables.table_model import Predictions, TableModel
+from representer.tables.targets import Target, target_of
+from representer.tables.verdict import STOPPED, verdict
+
+BANDS = 0.5, 0.8, 0.95
+"""Levels of bands whose coverage is measured."""
+FEWEST_ROWS = 20
+QUICK_ROWS, QUICK_SECONDS = 800, 0.5
+"""Of the first model, which is there if the fit is stopped."""
+FOLDS_SHARE, LAST_SHARE = 0.65, 0.35
+"""Parts of the time for all folds together, and for the fit of all rows after them."""
+PACKAGES = ("representer", "numpy", "scipy", "scikit-learn", "numba", "polars")
+
+
+@dataclass(frozen=True)
+class TableFit:
+    """A model of a table, and what an honest judgement of it found."""
+
+    model: TableModel
+    outcome: Outcome
+    stopped: bool = False
+    """Whether the fit was stopped by the user."""
+
+    def predict(self, source: Any) -> Any:
+        """prediction, std, lower, upper and unfamiliar for each row of a file or frame."""
+        return self.model.predict(source)
+
+    def __str__(self) -> str:
+        return str(self.outcome)
+
+    def _repr_html_(self) -> str:
+        """Verdict and scores, for notebooks."""
+        outcome = self.outcome
+        lines = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in outcome.verdict)
+        rows = "".join(
+            f"<tr><td>{html.escape(each.metric)}</td><td>{each.value:.4g}</td>"
+            f"<td>{each.lower:.4g} to {each.upper:.4g}</td></tr>"
+            for each in outcome.scores
+        )
+        return (
+            f"<div><strong>{html.escape(outcome.task)} of {html.escape(outcome.target)}</strong>{lines}"
+            f"<table><tr><th>score</th><th>value</th><th>95 % interval</th></tr>{rows}</table></div>"
+        )
+
+
+@dataclass(frozen=True)
+class Job:
+    """A table with a target, its rows that have one, and how they are split."""
+
+    table: Table
+    types: dict[str, ColumnType]
+    target: Target
+    frame: Any
+    """Raw columns of the rows that have a target."""
+    rows: np.ndarray
+    """Their numbers in the table."""
+    y: np.ndarray
+    split: Split
+    group: str | None
+    seed: int
+
+    @property
+    def plan(self) -> ColumnPlan:
+        """All usable columns as they are."""
+        return ColumnPlan.of(self.types, self.target.name, (self.group,) if self.group else ())
+
+
+def table_job(
+    source: Any,
+    target: str,
+    *,
+    loss: str | None = None,
+    types: dict[str, str] | None = None,
+    group: str | None = None,
+    seed: int = 0,
+) -> Job:
+    """Read a table, find what its columns are, and set rows aside; nothing is fitted."""
+    table = read_table(source)
+    names = table.frame.columns
+    for name, what in ((target, "target"), (group, "group")):
+        if name is not None and name not in names:
+            raise TableError(f"{table.source} has no column {name!r} for the {what}; " + nearest(str(name), names))
+    seen = column_types(table, types)
+    found, y, rows = target_of(table, target, seen[target], loss)
+    if len(rows) < FEWEST_ROWS:
+        raise TableError(f"{len(rows)} rows have a target, and at least {FEWEST_ROWS} are needed to judge a model.")
+    frame = table.frame[rows.tolist()] if len(rows) < len(table) else table.frame
+    groups = None
+    if group is not None:
+        groups = np.unique(np.array([str(value) for value in frame[group].to_list()]), return_inverse=True)[1]
+        if groups.max() == 0:
+            raise TableError(f"The column {group!r} has one group only; name a column that tells groups apart.")
+    plan = ColumnPlan.of(seen, target, (group,) if group else ())
+    plan.treated(frame.head(1), table.source)
+    split = split_rows(y, seed, order=_order(plan, frame, table.source), groups=groups)
+    if found.is_classes and any(len(np.unique(y[train])) < 2 for train, _ in split.pairs):
+        raise TableError(f"Only one class of {target!r} is left when rows are set aside; give more rows of the others.")
+    return Job(table, seen, found, frame, rows, y, split, group, seed)
+
+
+def _order(plan: ColumnPlan, frame: Any, source: str) -> tuple[str, np.ndarray] | None:
+    """The first column of dates without gaps, and its values."""
+    for each in plan.treatments:
+        if each.type == "date" and each.format not in TIMES_OF_DAY:
+            moments = each.cells(frame[each.name], source)
+            if moments.null_count() == 0:
+                return each.name, moments.to_physical().to_numpy()
+    return None
+
+
+def fit_table(
+    source: Any,
+    target: str,
+    *,
+    time_limit: float = 300.0,
+    loss: str | None = None,
+    types: dict[str, str] | None = None,
+    group: str | None = None,
+    seed: int = 0,
+    tell: Callable[[str], None] | None = None,
+) -> TableFit:
+    """A model of a column of a table, judged by rows that were set aside first, and fitted to all rows afterwards.
+
+    Parameters
+    ----------
+    source : path of a CSV or Parquet file, or a frame of pandas or polars
+    target : str
+        The column to be predicted. Words and two values are classes, other numbers are numbers.
+    time_limit : float
+        Seconds that the searches may take together; there is a model after the first of them.
+    loss : {"squared", "huber", "poisson", "quantiles"}, optional
+        For targets that are numbers; "quantiles:0.1,0.5,0.9" names levels.
+    types : dict, optional
+        Types of columns that are known better: "number", "category", "date", "text", "sequence" or "skipped".
+    group : str, optional
+        A column whose groups are set aside as a whole; it is not used to predict.
+    seed : int
+    tell : function of a text, optional
+        Called with what is being done.
+
+    Returns
+    -------
+    TableFit
+        With ``model``, ``outcome`` and ``predict``. An interrupt gives the best model so far, if there is one.
+
+    Examples
+    --------
+    >>> import numpy as np, polars as pl
+    >>> from representer import fit_table
+    >>> rng = np.random.default_rng(0)
+    >>> size, city = rng.uniform(30, 150, 120), rng.choice(["Oslo", "Rome"], 120)
+    >>> price = 2000 * size + 90_000 * (city == "Oslo") + rng.normal(scale=5000, size=120)
+    >>> houses = pl.DataFrame({"size": size, "city": city, "price": price})
+    >>> fit = fit_table(houses, "price", time_limit=5)
+    >>> fit.outcome.scores[0].value > 0.9, fit.predict(houses.head(2)).columns
+    (True, ['prediction', 'std', 'lower', 'upper', 'unfamiliar'])
+    """
+    if not time_limit > 0:
+        raise TableError(f"time_limit is {time_limit}; give a number of seconds above zero.")
+    job = table_job(source, target, loss=loss, types=types, group=group, seed=seed)
+    return Fitting(job, float(time_limit), tell or (lambda text: None)).run()
+
+
+class Fitting:
+    """The steps of a fit; after each of them `best` is a model with its judgement."""
+
+    def __init__(self, job: Job, time_limit: float, tell: Callable[[str], None]):
+        self.job, self.time_limit, self.tell = job, time_limit, tell
+        self.begin = perf_counter()
+        self.best: TableFit | None = None
+        self.folds: list[scores.Fold] = []
+        self.judged: list[tuple[np.ndarray, np.ndarray, Predictions]] = []
+        self.findings: list[Finding] = []
+
+    def run(self) -> TableFit:
+        """All steps, or those until an interrupt."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                self._all_steps()
+            except KeyboardInterrupt:
+                if self.best is None:
+                    raise
+                outcome = self.best.outcome
+                outcome = replace(outcome, verdict=(*outcome.verdict, STOPPED))
+                self.best = replace(self.best, outcome=outcome, stopped=True)
+        for message in dict.fromkeys(str(each.message) for each in caught if "time_limit" in str(each.message)):
+            self.tell(message)
+        assert self.best is not None
+        return replace(self.best, model=replace(self.best.model, outcome=self.best.outcome.without_rows()))
+
+    def _all_steps(self) -> None:
+        job, pairs = self.job, self.job.split.pairs
+        plan = job.plan
+        self.tell("looking for leaks, copies and shifts")
+        treated = plan.treated(job.frame, job.table.source)
+        self.findings = examine(job.types, job.target, treated, job.y, pairs[0], job.seed)
+        self.tell("a first model")
+        some = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][0])[:QUICK_ROWS])
+        quick = self._fitted(some, Effort(QUICK_SECONDS, job.seed))
+        self._judge(quick, pairs[0])
+        self._keep(quick, f"{job.split.words}; the model was fitted to {len(some):,} other rows")
+        self.folds, self.judged = [], []
+        self._judged()
+        self.tell(f"fitting all {len(job.y):,} rows")
+        share = LAST_SHARE if job.split.is_folds else JUDGED_PART
+        last = self._fitted(np.arange(len(job.y)), Effort(share * self.time_limit, job.seed, self.tell))
+        self._keep(
+            last, f"{job.split.words}; models that had not seen them were judged, and this one then fitted to all"
+        )
+
+    def _judged(self) -> None:
+        """Models of the training rows of all pairs, as far as the time reaches, each judged by its test rows."""
+        job, pairs = self.job, self.job.split.pairs
+        share = FOLDS_SHARE / len(pairs) if job.split.is_folds else JUDGED_PART
+        for i, pair in enumerate(pairs):
+            late = perf_counter() - self.begin > FOLDS_SHARE * self.time_limit
+            if job.split.is_folds:
+                if late and i:
+                    break
+                self.tell(f"fold {i + 1} of {len(pairs)}")
+            effort = Effort(share * self.time_limit, job.seed, (lambda text: None) if job.split.is_folds else self.tell)
+            model = self._fitted(pair[0], effort)
+            self._judge(model, pair)
+            self._keep(model, f"{job.split.words}; the model was fitted to the other rows")
+
+    def _fitted(self, rows: np.ndarray, effort: Effort) -> TableModel:
+        """A model of some rows; scales of columns and target are chosen on them, too."""
+        job = self.job
+        frame, y = job.frame[rows.tolist()], job.y[rows]
+        plan, target = chosen_scales(job.plan, job.target, frame, y, job.table.source, job.seed)
+        estimator, route = fit_machine(target, plan.treated(frame, job.table.source), target.fitted_scale(y), effort)
+        if target.logarithm:
+            target = replace(target, smear=smear_of(estimator, target.fitted_scale(y)))
+        return TableModel(plan, target, estimator, route)
+
+    def _judge(self, model: TableModel, pair: tuple[np.ndarray, np.ndarray]) -> None:
+        job, (train, test) = self.job, pair
+        source, target = job.table.source, model.target
+        fitted = model.columns.treated(job.frame[train.tolist()], source)
+        unseen = model.columns.treated(job.frame[test.tolist()], source)
+        others = {
+            baselines.CONSTANTS[target.task]: baselines.constant(target, job.y[train])(unseen),
+            baselines.LINEAR_MODEL: baselines.linear(target, fitted, job.y[train])(unseen),
+        }
+        found = model.predicted(unseen)
+        self.folds.append((job.y[test], found, others))
+        self.judged.append((test, job.y[test], found))
+
+    def _keep(self, model: TableModel, protocol: str) -> None:
+        self.best = TableFit(model, self._outcome(model, protocol))
+
+    def _outcome(self, model: TableModel, protocol: str) -> Outcome:
+        job, certificate = self.job, model.estimator.certificate_
+        found, comparisons = self._scores(model.target)
+        count = sum(len(rows) for rows, _, _ in self.judged) if not job.split.is_folds else len(job.y)
+        sentences, use_linear = verdict(model.target, count, found, comparisons, self.findings)
+        held_out = self._held_out()
+        return Outcome(
+            task=model.target.task,
+            target=model.target.name,
+            classes=model.target.classes,
+            verdict=sentences,
+            use_linear=use_linear,
+            rows=len(job.table),
+            fitted_rows=len(job.split.pairs[0][0]),
+            judged_rows=len(held_out.rows),
+            protocol=protocol,
+            columns=model.columns.notes(job.types),
+            target_treatment=model.target.why,
+            scores=tuple(found),
+            comparisons=tuple(comparisons),
+            coverage=self._coverage(),
+            findings=tuple(self.findings),
+            model=model.route,
+            kernel_words=model.kernel_words(),
+            kernel_formula=repr(model.estimator.kernel_),
+            plan=route_words(model.target, len(job.y), self.time_limit),
+            certificate=str(certificate),
+            converged=bool(certificate.converged),
+            held_out=held_out,
+            unfamiliar_share=float(np.mean(held_out.unfamiliar)),
+            seconds=perf_counter() - self.begin,
+            reproduce=self._reproduce(),
+        )
+
+    def _scores(self, target: Target) -> tuple[list, list]:
+        if self.job.split.is_folds and len(self.folds) > 1:
+            share = len(self.job.split.pairs[0][1]) / len(self.job.y)
+            return scores.scores_of_folds(target, self.folds, share)
+        truth, found, others = self.folds[0]
+        seed = self.job.seed
+        compared = [
+            scores.comparison_of_rows(target, truth, found, other, name, seed) for name, other in others.items()
+        ]
+        return scores.scores_of_rows(target, truth, found, seed), compared
+
+    def _first_repetition(self) -> list[tuple[np.ndarray, np.ndarray, Predictions]]:
+        """Judged rows until one of them comes again."""
+        seen: set[int] = set()
+        kept = []
+        for each in self.judged:
+            if int(each[0][0]) in seen:
+                break
+            seen.update(each[0].tolist())
+            kept.append(each)
+        return kept
+
+    def _held_out(self) -> HeldOut:
+        parts = self._first_repetition()
+        rows = np.concatenate([self.job.rows[test] for test, _, _ in parts])
+        order = np.argsort(rows)
+
+        def joined(pick: Callable[[Predictions], Any]) -> Any:
+            values = [pick(found) for _, _, found in parts]
+            return None if values[0] is None else np.concatenate(values)[order]
+
+        return HeldOut(
+            rows=rows[order],
+            truth=np.concatenate([truth for _, truth, _ in parts])[order],
+            prediction=joined(lambda found: found.prediction),
+            std=joined(lambda found: found.std),
+            lower=joined(lambda found: found.ends()[0]),
+            upper=joined(lambda found: found.ends()[1]),
+            probabilities=joined(lambda found: found.probabilities),
+            unfamiliar=joined(lambda found: found.unfamiliar),
+        )
+
+    def _coverage(self) -> tuple[Coverage, ...]:
+        if self.judged[0][2].band is None:
+            return ()
+        covered = []
+        for level in BANDS:
+            inside = []
+            for _, truth, found in self.judged:
+                low, high = found.ends(level)
+                inside.append((truth >= low) & (truth <= high))
+            covered.append(Coverage(level, float(np.mean(np.concatenate(inside)))))
+        return tuple(covered)
+
+    def _reproduce(self) -> dict[str, Any]:
+        job = self.job
+        return {
+            "command": f"representer.fit_table({job.table.source!r}, {job.target.name!r}, seed={job.seed})",
+            "seed": job.seed,
+            "time_limit": self.time_limit,
+            "data": job.table.source,
+            "data_sha256": job.table.digest,
+            "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+            "settings": {"loss": job.target.loss, "group": job.group or "", "split": job.split.words},
+        }
+
+
+def smear_of(estimator: Any, y: np.ndarray) -> float:
+    """The mean of exp(residual) of a normal law with the leave-one-out deviation, or of the residuals in a span."""
+    residuals = getattr(estimator, "residuals", None)
+    if residuals is not None:
+        return float(np.mean(np.exp(residuals)))
+    return float(np.exp(0.5 * (1.0 - estimator.loo_score_) * np.var(y)))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"

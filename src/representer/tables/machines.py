@@ -1,0 +1,213 @@
+"""Which model a table gets, and why: exact up to some number of rows, in the span of landmarks above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from representer.estimators.kernel_classifier import KernelClassifier
+from representer.estimators.kernel_regressor import KernelRegressor
+from representer.estimators.kernel_ridge import KernelRidge
+from representer.estimators.logistic_regression import KernelLogisticRegression
+from representer.estimators.poisson_regression import KernelPoissonRegression
+from representer.estimators.quantile_regression import KernelQuantileRegression
+from representer.features.nystroem import Nystroem
+from representer.kernels import checks
+from representer.tables.targets import Target
+
+EXACT_ROWS = 20_000
+"""Rows up to which regressions and classifications are fitted exactly."""
+EXACT_ROWS_OF_LOSSES = 3000
+"""The same for counts and quantiles, which take many steps."""
+SEARCH_ROWS = 6000
+"""Rows among which a kernel is searched where all of them are not fitted exactly."""
+RATE = 1.5e10
+"""Operations per second by which the number of landmarks is chosen."""
+FEWEST_LANDMARKS, MOST_LANDMARKS = 200, 4000
+TRIAL_ROWS, TRIAL_LANDMARKS = 6000, 300
+"""Rows and landmarks for the choice of a strength on rows that its fit did not see."""
+JUDGED_PART = 0.45
+"""Of the time limit of a table for the model that is judged, and again for the one of all rows."""
+BAND_LEVELS = np.linspace(0.0, 1.0, 401)
+"""Probabilities at which quantiles of residuals are kept."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a fit may take, and whom it tells what it does."""
+
+    seconds: float = 300.0
+    seed: int = 0
+    tell: Callable[[str], None] = field(default=lambda text: None)
+
+
+@dataclass(frozen=True)
+class SearchedMachine:
+    """A machine with the kernel that a search among some rows found, in the columns that the search saw."""
+
+    searched: Any
+    """The model of the search; it knows how a frame becomes rows of the kernel."""
+    machine: Any
+    centre: np.ndarray | None
+    """What is subtracted from rows of numbers, as the search did."""
+    residuals: np.ndarray | None = None
+    """Quantiles of residuals at `BAND_LEVELS`, of regressions in a span."""
+
+    @property
+    def function_(self) -> Any:
+        """The fitted function, of rows as `rows` gives them."""
+        return self.machine.function_
+
+    @property
+    def kernel_(self) -> Any:
+        """The kernel, or the one that is approximated."""
+        return self.searched.kernel_
+
+    @property
+    def alpha_(self) -> float:
+        """Noise of the kernel's process, by which familiar rows are told from others."""
+        return float(self.searched.alpha_)
+
+    @property
+    def certificate_(self) -> Any:
+        """Of the fit to all rows."""
+        return self.machine.certificate_
+
+    @property
+    def classes_(self) -> Any:
+        """Labels in the order of probabilities."""
+        return self.machine.classes_
+
+    def rows_of(self, frame: Any) -> Any:
+        """Rows of the kernel for a frame."""
+        return _centred(self.searched.rows_of(frame), self.centre)
+
+    def predict(self, frame: Any) -> np.ndarray:
+        """What the machine says."""
+        return self.machine.predict(self.rows_of(frame))
+
+    def predict_proba(self, frame: Any) -> np.ndarray:
+        """Probabilities of classes."""
+        return self.machine.predict_proba(self.rows_of(frame))
+
+
+def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort) -> tuple[Any, str]:
+    """The fitted model of a treated frame, and its route in words."""
+    n, is_loss = len(y), target.task in ("counts", "quantiles")
+    exact = n <= (EXACT_ROWS_OF_LOSSES if is_loss else EXACT_ROWS)
+    if exact and not is_loss:
+        effort.tell(f"searching a kernel by leave-one-out among {n:,} rows")
+        model = _searcher(target, effort, 0.8).fit(frame, y)
+        return model, f"{type(model).__name__}: kernel and strength by leave-one-out, all {n:,} rows fitted exactly"
+    some = np.sort(np.random.default_rng(effort.seed).permutation(n)[:SEARCH_ROWS])
+    effort.tell(f"searching a kernel by leave-one-out among {len(some):,} of {n:,} rows")
+    searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), _search_targets(target, y[some]))
+    rows = searched.rows_of(frame)
+    centre = np.median(rows, axis=0) if isinstance(rows, np.ndarray) else None
+    rows = _centred(rows, centre)
+    kernel, words = searched.kernel_, f"all {n:,} rows fitted exactly"
+    if not exact:
+        m = landmarks_for(n, 0.25 * effort.seconds)
+        kernel, words = (
+            Nystroem(kernel, m, random_state=effort.seed),
+            f"all {n:,} rows fitted in the span of {m:,} landmarks (Nystroem), as more than "
+            f"{EXACT_ROWS_OF_LOSSES if is_loss else EXACT_ROWS:,} rows take too long exactly",
+        )
+    effort.tell(words)
+    machine = _machine(target, kernel, searched, rows, y, effort)
+    residuals = None
+    if isinstance(machine, KernelRidge):
+        residuals = np.quantile(y - machine.predict(rows), BAND_LEVELS)
+    name = type(machine).__name__
+    return (
+        SearchedMachine(searched, machine, centre, residuals),
+        f"{name}: kernel by leave-one-out among {len(some):,} rows, {words}",
+    )
+
+
+def route_words(target: Target, n: int, seconds: float) -> str:
+    """The route that a table of n rows takes, in words."""
+    most = EXACT_ROWS_OF_LOSSES if target.task in ("counts", "quantiles") else EXACT_ROWS
+    if n <= most:
+        return f"The kernel is searched by leave-one-out, and all {n:,} rows are fitted exactly."
+    m = landmarks_for(n, 0.25 * JUDGED_PART * seconds)
+    return (
+        f"The kernel is searched by leave-one-out among {SEARCH_ROWS:,} rows, and all {n:,} rows are fitted in the "
+        f"span of {m:,} landmarks, as an exact fit is for up to {most:,} rows."
+    )
+
+
+def landmarks_for(n: int, seconds: float) -> int:
+    """Landmarks m whose n m^2 operations take about so long."""
+    return int(np.clip(round(np.sqrt(seconds * RATE / n), -2), FEWEST_LANDMARKS, min(MOST_LANDMARKS, n // 2)))
+
+
+def _searcher(target: Target, effort: Effort, share: float) -> Any:
+    options: dict[str, Any] = {"time_limit": share * effort.seconds, "random_state": effort.seed}
+    if target.is_classes:
+        return KernelClassifier(**options)
+    return KernelRegressor(criterion="huber" if target.loss in ("huber", "quantiles") else "squared", **options)
+
+
+def _search_targets(target: Target, y: np.ndarray) -> np.ndarray:
+    """What the search looks at: counts on the scale of their logarithms."""
+    return np.log(y + 0.5) if target.task == "counts" else y
+
+
+def _centred(rows: Any, centre: np.ndarray | None) -> Any:
+    return rows if centre is None else rows - centre
+
+
+def _machine(target: Target, kernel: Any, searched: Any, rows: Any, y: np.ndarray, effort: Effort) -> Any:
+    """The fitted machine of a target, with a strength that unseen rows choose."""
+    if target.task == "regression":
+        path = searched.alpha_ * np.logspace(-3.0, 3.0, 13)
+        return KernelRidge(path, kernel=kernel, fit_intercept=True).fit(rows, y)
+    make: Callable[[float, Any], Any]
+    if target.is_classes:
+        make = lambda strength, k: KernelLogisticRegression(k, C=1.0 / strength)  # noqa: E731
+    elif target.task == "counts":
+        make = lambda strength, k: KernelPoissonRegression(strength, kernel=k)  # noqa: E731
+    else:
+        levels = list(target.quantiles)
+        make = lambda strength, k: KernelQuantileRegression(levels, alpha=strength, kernel=k, non_crossing=True)  # noqa: E731
+        y = np.asarray(y, np.float64)
+    strength = _strength(make, target, searched.kernel_, rows, y, effort)
+    return make(strength, kernel).fit(rows, y)
+
+
+def _strength(make: Any, target: Target, kernel: Any, rows: Any, y: np.ndarray, effort: Effort) -> float:
+    """Of some strengths that with the least loss on rows that its fit did not see; stops where it rises."""
+    order = np.random.default_rng(effort.seed).permutation(len(y))[:TRIAL_ROWS]
+    cut, best = int(0.75 * len(order)), (np.inf, 1.0)
+    fit, rest, begin = order[:cut], order[cut:], perf_counter()
+    if target.is_classes:
+        rest = rest[np.isin(y[rest], np.unique(y[fit]))]
+    if cut > 2 * TRIAL_LANDMARKS:
+        kernel = Nystroem(kernel, TRIAL_LANDMARKS, random_state=effort.seed)
+    unit = float(np.std(y)) if target.task == "quantiles" else 1.0
+    for strength in 10.0 ** np.arange(1.5, -3.0, -0.5):
+        model = make(strength / unit, clone(kernel)).fit(checks.take(rows, fit), y[fit])
+        loss = loss_of(target, model, checks.take(rows, rest), y[rest])
+        if loss > 1.02 * best[0] or perf_counter() - begin > 0.2 * effort.seconds:
+            break
+        best = min(best, (loss, strength / unit))
+    return best[1]
+
+
+def loss_of(target: Target, model: Any, rows: Any, y: np.ndarray) -> float:
+    """The mean loss of a machine on some rows: minus the log probability, the Poisson loss or the pinball loss."""
+    if target.is_classes:
+        places = np.searchsorted(model.classes_, y)
+        return float(-np.log(np.maximum(model.predict_proba(rows)[np.arange(len(y)), places], 1e-15)).mean())
+    found = model.predict(rows)
+    if target.task == "counts":
+        return float(np.mean(found - y * np.log(found)))
+    off = y[:, None] - found.reshape(len(y), -1)
+    levels = np.array(target.quantiles)
+    return float(np.maximum(levels * off, (levels - 1.0) * off).mean())

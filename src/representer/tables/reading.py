@@ -1,0 +1,252 @@
+"""Tables from files and from memory, as a polars frame whose cells are as they were written.
+
+Cells of CSV files stay words: `column_types` decides what they are by rules of its own, so that 01234 keeps its zero.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SEPARATORS = ",;\t|"
+MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "#N/A", "<NA>")
+"""What stands for a missing value in a file of text."""
+BYTE_ORDER_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+SAMPLE_LINES = 50
+"""Lines by which a separator is judged."""
+
+
+class TableError(ValueError):
+    """A table, or what is asked of it, is wrong; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A polars frame, where it came from, and a hash of its content."""
+
+    frame: Any
+    source: str
+    digest: str
+    is_text: bool
+    """Whether cells are words whose types are still to be found."""
+
+    def __len__(self) -> int:
+        return int(self.frame.height)
+
+
+def read_table(source: Any) -> Table:
+    """A table from the path of a CSV file (plain or gz) or a Parquet file, or from a frame of pandas or polars."""
+    polars = polars_library()
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, str | Path):
+        return _read_file(Path(source), polars)
+    if isinstance(source, polars.DataFrame):
+        return _in_memory(source, "a frame of polars")
+    if hasattr(source, "columns") and hasattr(source, "iloc"):
+        _require_unique([str(name) for name in source.columns], "The frame")
+        columns = [_from_pandas(source[name], str(name), polars) for name in source.columns]
+        return _in_memory(polars.DataFrame(columns), "a frame of pandas")
+    raise TableError(
+        f"A table is the path of a CSV or Parquet file, or a frame of pandas or polars, and this is a "
+        f"{type(source).__name__}."
+    )
+
+
+def polars_library() -> Any:
+    """The module polars, or an error that says how to install it."""
+    try:
+        import polars
+    except ImportError:
+        raise ImportError("Tables need polars; install it by pip install 'representer[cli]'.") from None
+    return polars
+
+
+def nearest(name: str, names: Any) -> str:
+    """How a sentence about an unknown name ends: with those that are spelt nearly like it, or with all of them."""
+    known = [str(each) for each in names]
+    lower = {each.lower(): each for each in reversed(known)}
+    close = [lower[each] for each in get_close_matches(name.lower(), list(lower), n=3, cutoff=0.5)]
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    shown = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
+    return f"the columns are {shown}."
+
+
+# ---- files ----
+
+
+def _read_file(path: Path, polars: Any) -> Table:
+    if path.is_dir():
+        raise TableError(f"{path} is a folder; give the path of a CSV or Parquet file.")
+    if not path.exists():
+        beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = get_close_matches(path.name, beside, n=1)
+        raise TableError(f"There is no file {path}" + (f"; did you mean {close[0]!r}?" if close else "."))
+    content = path.read_bytes()
+    digest = sha256(content).hexdigest()
+    if content[:2] == b"\x1f\x8b":
+        content = _unzipped(content, path)
+    if content[:4] == b"PAR1":
+        return Table(_checked(_parquet(content, path, polars), str(path)), str(path), digest, False)
+    return Table(_checked(_csv(content, path, polars), str(path)), str(path), digest, True)
+
+
+def _unzipped(content: bytes, path: Path) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error):
+        raise TableError(f"{path} begins like a gz file but cannot be unpacked; copy it again.") from None
+
+
+def _parquet(content: bytes, path: Path, polars: Any) -> Any:
+    try:
+        return polars.read_parquet(io.BytesIO(content))
+    except Exception as error:  # the reader has many kinds of errors, and all of them mean a damaged file
+        raise TableError(f"{path} begins like a Parquet file but cannot be read ({error}); write it again.") from None
+
+
+def _csv(content: bytes, path: Path, polars: Any) -> Any:
+    text = _decoded(content, path)
+    if not text.strip():
+        raise TableError(f"{path} is empty; give a file with a line of column names and a line for each row.")
+    first = text.lstrip()[:200].lower()
+    if first.startswith(("<!doctype", "<html", "<?xml", "{", "%pdf")):
+        raise TableError(f"{path} is not a table but looks like HTML, XML, JSON or PDF; export it as CSV or Parquet.")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    separator = separator_of(text)
+    header = next(csv.reader(io.StringIO(text), delimiter=separator))
+    names = [name.strip() for name in header]
+    _require_names(names, path)
+    try:
+        frame = polars.read_csv(
+            io.BytesIO(text.encode()),
+            separator=separator,
+            infer_schema=False,
+            null_values=list(MISSING_WORDS),
+            new_columns=names,
+            truncate_ragged_lines=False,
+        )
+    except polars.exceptions.PolarsError:
+        raise TableError(_fault_of(text, separator, len(names), path)) from None
+    return frame
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    """The text of a file: by its byte order mark, else as UTF-8, else as Windows-1252, which Excel writes."""
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS if content.startswith(mark)), "utf-8")
+    if encoding != "utf-16" and b"\x00" in content[:100_000]:
+        raise TableError(f"{path} is not a table of text: it holds binary data; export it as CSV or Parquet.")
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")
+
+
+def separator_of(text: str) -> str:
+    """The separator by which most of the first lines have the same number of cells, and most cells."""
+    lines = list(csv_lines(text, SAMPLE_LINES))
+
+    def steadiness(separator: str) -> tuple[float, int]:
+        counts = [len(row) for row in csv.reader(lines, delimiter=separator)]
+        width = counts[0] if counts else 1
+        return (float(np.mean([count == width for count in counts])) if width > 1 else 0.0, width)
+
+    return max(SEPARATORS, key=steadiness)
+
+
+def csv_lines(text: str, most: int) -> Any:
+    """The first lines that are not empty."""
+    found = 0
+    for line in io.StringIO(text):
+        if line.strip():
+            yield line
+            found += 1
+            if found == most:
+                return
+
+
+def _require_names(names: list[str], path: Path) -> None:
+    if all(not name or _is_numeric(name) for name in names):
+        raise TableError(
+            f"The first line of {path} has numbers in place of column names; add a line of names above it."
+        )
+    if "" in names:
+        where = names.index("") + 1
+        raise TableError(f"Column {where} of {path} has no name in the first line; give it one.")
+    _require_unique(names, str(path))
+
+
+def _require_unique(names: list[str], where: str) -> None:
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise TableError(f"{where} has two columns of the name {twice[0]!r}; rename one of them.")
+
+
+def _is_numeric(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _fault_of(text: str, separator: str, width: int, path: Path) -> str:
+    """What is wrong with a file that could not be read."""
+    try:
+        for number, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator, strict=True), start=1):
+            if len(row) > width:
+                return (
+                    f"Row {number} of {path} has {len(row)} cells where the first line has {width} names; put cells "
+                    f"that contain {separator!r} in quotes, or remove what is too much."
+                )
+    except csv.Error as error:
+        return f"{path} is not a table: {error}; look for a quote that is not closed."
+    return f"{path} is not a table that can be read; export it again as CSV with quotes, or as Parquet."
+
+
+# ---- memory ----
+
+
+def _in_memory(frame: Any, source: str) -> Table:
+    frame = _checked(frame, source)
+    digest = sha256("\n".join(frame.columns).encode())
+    digest.update(np.ascontiguousarray(frame.hash_rows(seed=0).to_numpy()).tobytes())
+    return Table(frame, source, digest.hexdigest(), False)
+
+
+def _checked(frame: Any, source: str) -> Any:
+    if frame.height == 0:
+        raise TableError(f"{source} has no rows; give a table with a row for each example.")
+    return frame
+
+
+def _from_pandas(column: Any, name: str, polars: Any) -> Any:
+    """A column of pandas without the detour by pyarrow; what is no number, date or truth value becomes words."""
+    if hasattr(column, "cat"):
+        words = [None if code < 0 else str(column.cat.categories[code]) for code in column.cat.codes]
+        return polars.Series(name, words, polars.String).cast(polars.Categorical)
+    gone, kind = np.asarray(column.isna(), bool), column.dtype.kind
+    if kind == "M":
+        return polars.Series(name, column.to_numpy(dtype="datetime64[us]"))
+    if kind == "b":
+        words = [None if out else str(bool(value)).lower() for value, out in zip(column, gone, strict=True)]
+        return polars.Series(name, words, polars.String).cast(polars.Categorical)
+    if kind in "iuf":
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return polars.Series(name, values, nan_to_null=True)
+    words = [None if out else str(value) for value, out in zip(column, gone, strict=True)]
+    return polars.Series(name, words, polars.String)

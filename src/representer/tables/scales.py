@@ -1,0 +1,94 @@
+"""On which scale columns and target are fitted: their own, logarithms or quantiles, as leave-one-out says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import skew
+
+from representer.estimators.kernel_ridge import KernelRidge
+from representer.kernels.stationary import RBF
+from representer.tables.column_plan import ColumnPlan, Treatment, logarithm, quantiles
+from representer.tables.numeric_design import NumericDesign
+from representer.tables.targets import Target
+
+SCALE_ROWS = 500
+"""Rows on which scales are compared."""
+SKEWED, SKEWED_TARGET = 2.0, 1.0
+"""Skewness from which another scale is tried."""
+WORTH = 0.01
+"""Relative gain of the leave-one-out error from which another scale is taken."""
+MOST_COLUMNS_TRIED = 12
+"""The most skewed ones."""
+ALPHAS = np.logspace(-4, 1.5, 12)
+
+
+def chosen_scales(
+    plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, source: str, seed: int
+) -> tuple[ColumnPlan, Target]:
+    """The plan with columns, and the target, on the scales that have the least leave-one-out error on some rows."""
+    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:SCALE_ROWS])
+    part, y = frame[some.tolist()], y[some]
+    target = _target_scale(plan, target, part, y, source)
+    targets = _targets(target, y)
+    best = _error(plan, part, targets, source)
+    for treatment, values in _skewed(plan, part, source):
+        tried = [each for each in (logarithm(treatment, values), quantiles(treatment, values)) if each is not None]
+        for candidate in tried:
+            changed = plan.with_treatment(candidate)
+            error = _error(changed, part, targets, source)
+            if error < (1.0 - WORTH) * best:
+                plan, best = changed, error
+    return plan, target
+
+
+def _skewed(plan: ColumnPlan, frame: Any, source: str) -> list[tuple[Treatment, np.ndarray]]:
+    """Columns of numbers that are not negative and have a long tail, the longest first."""
+    found = []
+    for treatment in plan.treatments:
+        if treatment.type == "number":
+            values = treatment.cells(frame[treatment.name], source).to_numpy().astype(np.float64)
+            there = values[~np.isnan(values)]
+            if len(there) > 20 and there.min() >= 0.0 and np.ptp(there) > 0.0 and skew(there) > SKEWED:
+                found.append((float(skew(there)), treatment, values))
+    found.sort(key=lambda each: -each[0])
+    return [(treatment, values) for _, treatment, values in found[:MOST_COLUMNS_TRIED]]
+
+
+def _targets(target: Target, y: np.ndarray) -> np.ndarray:
+    """Numbers to be fitted by squares: centred targets, or indicators of classes."""
+    if target.is_classes:
+        columns = (y[:, None] == np.array(target.classes)).astype(np.float64)
+        return columns[:, columns.std(axis=0) > 0.0]
+    values = np.log(y + 0.5) if target.task == "counts" else target.fitted_scale(y)
+    return values[:, None]
+
+
+def _rows(plan: ColumnPlan, frame: Any, source: str) -> np.ndarray:
+    treated = plan.treated(frame, source)
+    return np.asarray(NumericDesign.of(treated).rows(treated), np.float64)
+
+
+def _quick(X: np.ndarray, targets: np.ndarray) -> KernelRidge:
+    return KernelRidge(ALPHAS, kernel=RBF(), fit_intercept=True, verbose=-1).fit(X, targets)
+
+
+def _error(plan: ColumnPlan, frame: Any, targets: np.ndarray, source: str) -> float:
+    return float(np.mean(_quick(_rows(plan, frame, source), targets).loo_residuals_ ** 2))
+
+
+def _target_scale(plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, source: str) -> Target:
+    """The target with its logarithm where that predicts the target itself better."""
+    if target.task != "regression" or not y.min() > 0.0 or not skew(y) > SKEWED_TARGET:
+        return target
+    X = _rows(plan, frame, source)
+    plain = float(np.mean(_quick(X, y).loo_residuals_ ** 2))
+    fitted = _quick(X, np.log(y)).loo_predictions_.ravel()
+    smear = float(np.mean(np.exp(np.log(y) - fitted)))
+    error = float(np.mean((y - smear * np.exp(fitted)) ** 2))
+    if error >= (1.0 - WORTH) * plain:
+        return replace(target, why="as it is: its logarithm is not better when rows are left out")
+    gain = 1.0 - np.sqrt(error / plain)
+    return replace(target, logarithm=True, why=f"logarithm: it lowers the leave-one-out error by {100 * gain:.0f} %")

@@ -1,0 +1,92 @@
+"""Which rows judge a model: set aside before anything is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, StratifiedKFold, StratifiedShuffleSplit
+
+ASIDE = 0.2
+"""Share of the rows that are set aside."""
+FOLDS, REPETITIONS = 5, 2
+FEW_ROWS = 2000
+"""Rows below which folds are repeated, as one set of rows set aside would say too little."""
+BINS = 10
+"""Classes of numbers for a stratified split."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Pairs of training and test rows, and how they came about in words."""
+
+    pairs: list[tuple[np.ndarray, np.ndarray]]
+    words: str
+
+    @property
+    def is_folds(self) -> bool:
+        """Whether there is more than one pair."""
+        return len(self.pairs) > 1
+
+
+def split_rows(y: np.ndarray, seed: int, *, order: tuple[str, np.ndarray] | None, groups: np.ndarray | None) -> Split:
+    """The last rows by time, whole groups, or rows with the same shares of classes; folds where there are few rows.
+
+    Parameters
+    ----------
+    y : array
+        Words for classes, else numbers.
+    seed : int
+    order : name of a column of dates and its values, optional
+    groups : array, optional
+    """
+    n = len(y)
+    if groups is not None:
+        return _by_group(y, groups, seed)
+    if order is not None:
+        places = np.argsort(order[1], kind="stable")
+        cut = n - max(1, round(ASIDE * n))
+        pair = np.sort(places[:cut]), np.sort(places[cut:])
+        return Split(
+            [pair], f"the last {len(pair[1]):,} rows by {order[0]!r} were set aside, as a model meets later rows"
+        )
+    strata = strata_of(y)
+    how = "with the same share of each class" if y.dtype.kind in "OU" else "with the same distribution of the target"
+    if n >= FEW_ROWS:
+        maker = StratifiedShuffleSplit if strata is not None else None
+        if maker is None:
+            places = np.random.default_rng(seed).permutation(n)
+            cut = round(ASIDE * n)
+            return Split([(np.sort(places[cut:]), np.sort(places[:cut]))], f"{cut:,} rows were set aside at random")
+        train, test = next(maker(1, test_size=ASIDE, random_state=seed).split(np.empty(n), strata))
+        return Split([(np.sort(train), np.sort(test))], f"{len(test):,} rows were set aside at random, {how}")
+    pairs = []
+    for repetition in range(REPETITIONS):
+        if strata is None:
+            folds = KFold(FOLDS, shuffle=True, random_state=seed + repetition).split(np.empty(n))
+        else:
+            folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed + repetition).split(np.empty(n), strata)
+        pairs += list(folds)
+    return Split(pairs, f"each row was set aside {REPETITIONS} times, in {FOLDS} folds {how}")
+
+
+def _by_group(y: np.ndarray, groups: np.ndarray, seed: int) -> Split:
+    n, count = len(y), len(np.unique(groups))
+    if n >= FEW_ROWS or count < FOLDS:
+        train, test = next(GroupShuffleSplit(1, test_size=ASIDE, random_state=seed).split(np.empty(n), y, groups))
+        return Split(
+            [(train, test)], f"{len(np.unique(groups[test])):,} whole groups were set aside, {len(test):,} rows"
+        )
+    pairs = list(GroupKFold(FOLDS).split(np.empty(n), y, groups))
+    return Split(pairs, f"whole groups were set aside in {FOLDS} folds")
+
+
+def strata_of(y: np.ndarray) -> np.ndarray | None:
+    """Classes, or bins of numbers, of which each fold gets its share; None where a class has too few rows for that."""
+    if y.dtype.kind in "OU":
+        strata = np.unique(y, return_inverse=True)[1]
+    else:
+        strata = np.searchsorted(np.quantile(y, np.linspace(0.0, 1.0, BINS + 1)[1:-1]), y)
+        if np.bincount(strata).min() < FOLDS:
+            strata = np.searchsorted([np.median(y)], y)
+    return strata if np.bincount(strata)[np.unique(strata)].min() >= FOLDS else None

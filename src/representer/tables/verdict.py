@@ -1,0 +1,63 @@
+"""What a fit found in three sentences: how good it is, against what, and what to do."""
+
+from __future__ import annotations
+
+from representer.tables.baselines import LINEAR_MODEL
+from representer.tables.outcome import Comparison, Finding, Score
+from representer.tables.targets import Target
+
+STOPPED = "The fit was stopped early: this is the best model that was found until then."
+WORDS_OF_SCORES = {
+    "R2": "the share of the variance explained is R2 = {}",
+    "log loss": "the log loss is {}",
+    "Poisson deviance": "the mean Poisson deviance is {}",
+    "pinball loss": "the pinball loss is {}",
+}
+
+
+def verdict(
+    target: Target,
+    rows: int,
+    scores: list[Score],
+    comparisons: list[Comparison],
+    findings: list[Finding],
+) -> tuple[tuple[str, ...], bool]:
+    """Three sentences, and whether a linear model is as good."""
+    use_linear = any(each.other == LINEAR_MODEL and not each.is_better for each in comparisons)
+    advice = _advice(comparisons, findings, use_linear)
+    return (_how_good(target, rows, scores), _against(comparisons), advice), use_linear
+
+
+def _how_good(target: Target, rows: int, scores: list[Score]) -> str:
+    first, *others = scores
+    text = f"On {rows:,} rows that the model had not seen, " + WORDS_OF_SCORES[first.metric].format(
+        _with_interval(first)
+    )
+    more = [f"{each.metric} {_with_interval(each)}" for each in others]
+    return text + (f" ({'; '.join(more)})." if more else ".")
+
+
+def _with_interval(score: Score) -> str:
+    return f"{score.value:.4g} [{score.lower:.4g}, {score.upper:.4g}]"
+
+
+def _against(comparisons: list[Comparison]) -> str:
+    parts = []
+    for each in comparisons:
+        how = "better than" if each.is_better else "worse than" if each.upper < 0.0 else "not surely better than"
+        parts.append(f"{how} {each.other} by {each.gain:.3g} [{each.lower:.3g}, {each.upper:.3g}]")
+    return f"In {comparisons[0].metric} it is " + " and ".join(parts) + "."
+
+
+def _advice(comparisons: list[Comparison], findings: list[Finding], use_linear: bool) -> str:
+    constant = next(each for each in comparisons if each.other != LINEAR_MODEL)
+    serious = [each for each in findings if each.serious]
+    if not constant.is_better:
+        return (
+            f"Do not use it: it is not surely better than {constant.other}; these columns say little about the target."
+        )
+    if use_linear:
+        return "Use the linear model: it is as good, and simpler."
+    if serious:
+        return f"Look at this first: {serious[0].sentence}"
+    return "Use the model; where `unfamiliar` is true it does not know."

@@ -1,0 +1,76 @@
+"""Columns become the same at fit and at predict; what has changed is named with the row."""
+
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import ndtri
+
+from representer.tables.column_plan import ColumnPlan, Treatment, logarithm, quantiles
+from representer.tables.column_types import column_types
+from representer.tables.reading import TableError, read_table
+
+FRAME = pl.DataFrame(
+    {
+        "size": ["1,5", None, "10,0"],
+        "city": ["Rome", "Oslo", None],
+        "at": ["06:00", "12:00", "18:00"],
+        "day": ["2020-01-01", "2020-01-02", None],
+        "y": ["1", "2", "3"],
+    }
+)
+
+
+def plan():
+    types = column_types(read_table(FRAME), {"size": "number", "city": "category"})
+    return ColumnPlan.of(types, "y"), types
+
+
+def test_every_type_becomes_what_a_kernel_takes():
+    found = plan()[0].treated(FRAME, "t.csv")
+    assert found["size"].to_list() == [1.5, None, 10.0]
+    assert found["city"].dtype == pl.Categorical
+    assert found["day"].to_list() == [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2), None]
+    np.testing.assert_allclose(found["at (sine)"], [1.0, 0.0, -1.0], atol=1e-6)
+    np.testing.assert_allclose(found["at (cosine)"], [0.0, -1.0, 0.0], atol=1e-6)
+    assert "y" not in found.columns
+
+
+def test_notes_say_what_is_done():
+    notes = {note.name: note for note in plan()[0].notes(plan()[1])}
+    assert notes["size"].treatment == "as it is; a missing value is a point of its own, with an indicator"
+    assert not notes["y"].used
+    assert notes["at"].treatment == "sine and cosine of the time of day"
+
+
+def test_columns_that_vanish_or_change():
+    with pytest.raises(TableError, match=r"new\.csv has no column 'size'.*did you mean 'Size'"):
+        plan()[0].treated(FRAME.rename({"size": "Size"}), "new.csv")
+    changed = FRAME.with_columns(size=pl.Series(["1,5", "many", "2"]))
+    with pytest.raises(TableError, match=r"'size' holds numbers, but row 2 of new\.csv has 'many'"):
+        plan()[0].treated(changed, "new.csv")
+    with pytest.raises(TableError, match="'day' holds dates, but row 1"):
+        plan()[0].treated(FRAME.with_columns(day=pl.lit("soon")), "new.csv")
+    with pytest.raises(TableError, match="infinite"):
+        plan()[0].treated(FRAME.with_columns(size=pl.lit("inf")), "new.csv")
+    with pytest.raises(TableError, match="held dates"):
+        plan()[0].treated(FRAME.with_columns(day=pl.lit(3)), "new.csv")
+
+
+def test_a_table_without_columns():
+    with pytest.raises(TableError, match="No column beside the target 'y'"):
+        ColumnPlan.of(column_types(read_table(FRAME.select("y"))), "y")
+
+
+def test_scales_of_numbers():
+    values = np.array([0.0, 1.0, 10.0, 100.0, np.nan])
+    log = logarithm(Treatment("x", "number"), values)
+    np.testing.assert_allclose(log.transformed(values)[:2], [0.0, np.log(1.0 + 1.0 / log.unit)])
+    assert "log(1 + x" in log.words
+    assert np.isnan(log.transformed(values)[-1])
+    positive = logarithm(Treatment("x", "number"), values[1:])
+    np.testing.assert_allclose(positive.transformed(np.array([np.e, -1.0])), [1.0, np.log(1e-12)])
+    assert logarithm(Treatment("x", "number"), np.array([-1.0, 2.0])) is None
+    spread = quantiles(Treatment("x", "number"), np.arange(101.0))
+    np.testing.assert_allclose(spread.transformed(np.array([50.0, -5.0])), [0.0, ndtri(0.01)], atol=1e-12)

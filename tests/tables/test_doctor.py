@@ -1,0 +1,67 @@
+"""Faults that were planted are found, and a sound table has none."""
+
+import numpy as np
+import polars as pl
+
+from representer.tables.column_types import column_types
+from representer.tables.doctor import examine
+from representer.tables.reading import read_table
+from representer.tables.targets import Target
+
+RNG = np.random.default_rng(0)
+N = 200
+TRAIN, TEST = np.arange(160), np.arange(160, 200)
+X = RNG.normal(size=N)
+Y = X + RNG.normal(size=N)
+NUMBERS, CLASSES = Target("y", "regression", "squared"), Target("y", "classification", "logistic", classes=("a", "b"))
+
+
+def kinds(columns, y=Y, target=NUMBERS, raw=None):
+    frame = pl.DataFrame(columns)
+    types = column_types(read_table(pl.DataFrame(raw if raw is not None else {**columns, "y": y})))
+    return {finding.kind: finding for finding in examine(types, target, frame, y, (TRAIN, TEST), 0)}
+
+
+def test_a_sound_table():
+    assert kinds({"x": X}) == {}
+
+
+def test_leaks_of_numbers_and_classes():
+    found = kinds({"x": X, "twice": 2.0 * Y})
+    assert found["leak"].columns == ("twice",)
+    assert found["leak"].serious
+    labels = np.where(Y > 0.0, "a", "b")
+    code = pl.Series(np.where(Y > 0.0, "one", "two")).cast(pl.Categorical)
+    assert kinds({"x": X, "code": code}, labels, CLASSES)["leak"].columns == ("code",)
+
+
+def test_copies_and_contradictions():
+    x = X.copy()
+    x[TEST] = x[TRAIN[:40]]
+    found = kinds({"x": x})
+    assert "40 of 40 rows" in found["duplicates"].sentence
+    assert "contradictions" in found
+
+
+def test_rows_set_aside_that_differ():
+    x = X.copy()
+    x[TEST] += 3.0
+    assert kinds({"x": x})["shift"].serious
+
+
+def test_columns_that_say_nothing():
+    raw = {
+        "id": np.arange(N),
+        "one": ["k"] * N,
+        "gone": pl.Series([1.5, *[None] * (N - 2), 2.5]),
+        "x": X,
+        "y": pl.Series([*Y[:-1], None]),
+    }
+    found = kinds({"x": X}, raw=raw)
+    assert {"id", "constant", "missing", "rows"} <= {*found}
+    assert "99 %" in found["missing"].sentence
+
+
+def test_rare_classes():
+    labels = np.array(["a"] * (N - 3) + ["b"] * 3)
+    assert "the class b" in kinds({"x": X}, labels, CLASSES)["rows"].sentence

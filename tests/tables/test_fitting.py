@@ -1,0 +1,124 @@
+"""The whole way: honest scores, anytime, reproducible, and what cannot be fitted says so."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from representer import fit_table, load, save
+from representer.tables import fitting, splits
+from representer.tables.reading import TableError
+
+RNG = np.random.default_rng(0)
+N = 90
+SIZE = RNG.uniform(30.0, 150.0, N)
+HOUSES = pl.DataFrame(
+    {
+        "nr": np.arange(N),
+        "size": SIZE,
+        "city": RNG.choice(["Oslo", "Rome"], N),
+        "rooms": pl.Series([None if i % 9 == 0 else i % 5 + 1.0 for i in range(N)]),
+        "price": 100.0 * np.sin(SIZE / 20.0) + 5.0 * RNG.normal(size=N),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splits, "REPETITIONS", 1)
+        return fit_table(HOUSES, "price", time_limit=6.0)
+
+
+def test_scores_are_of_rows_not_seen(fit):
+    outcome = fit.outcome
+    assert outcome.scores[0].metric == "R2"
+    assert 0.9 < outcome.scores[0].value < 1.0
+    assert [each.other for each in outcome.comparisons] == ["the mean", "a linear model"]
+    assert outcome.comparisons[1].is_better
+    assert not outcome.use_linear
+    assert outcome.held_out.rows.tolist() == list(range(N))
+    assert np.corrcoef(outcome.held_out.truth, outcome.held_out.prediction)[0, 1] > 0.9
+    assert [each.level for each in outcome.coverage] == [0.5, 0.8, 0.95]
+    assert outcome.coverage[2].covered > 0.8
+
+
+def test_columns_and_facts_are_told(fit):
+    notes = {each.name: each for each in fit.outcome.columns}
+    assert notes["nr"].type == "id"
+    assert not notes["nr"].used
+    assert "missing value" in notes["rooms"].treatment
+    assert fit.outcome.reproduce["seed"] == 0
+    assert json.loads(fit.outcome.to_json())["task"] == "regression"
+    assert fit.outcome.kernel_words[0].endswith(f"{fit.model.estimator.alpha_:.3g}")
+    assert "<table>" in fit._repr_html_()
+    assert str(fit) == "\n".join(fit.outcome.verdict)
+
+
+def test_the_model_is_of_all_rows_and_can_be_saved(fit, tmp_path):
+    assert len(fit.model.estimator.function_.X) == N
+    save(fit.model, tmp_path / "model.repr")
+    again = load(tmp_path / "model.repr")
+    assert again.predict(HOUSES).equals(fit.predict(HOUSES))
+    assert again.outcome.verdict == fit.outcome.verdict
+    assert again.outcome.scores == fit.outcome.scores
+
+
+def test_a_line_is_said_to_be_one(monkeypatch):
+    monkeypatch.setattr(splits, "REPETITIONS", 1)
+    x = RNG.normal(size=121)
+    day = pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 4, 30), eager=True)
+    frame = pl.DataFrame({"x": x, "day": day, "y": 2.0 * x + 0.5 * RNG.normal(size=121)})
+    fit = fit_table(frame, "y", time_limit=1.0)
+    assert fit.outcome.use_linear
+    assert fit.outcome.verdict[2].startswith("Use the linear model")
+    assert fit.outcome.held_out.rows.tolist() == list(range(97, 121))
+    assert "the last 24 rows by 'day'" in fit.outcome.protocol
+
+
+def test_an_interrupt_leaves_the_best_so_far(monkeypatch):
+    real, calls = fitting.fit_machine, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(fitting, "fit_machine", interrupted)
+    fit = fit_table(HOUSES, "price", time_limit=1.0)
+    assert fit.stopped
+    assert "stopped early" in fit.outcome.verdict[-1]
+    assert len(fit.predict(HOUSES)) == N
+    calls.extend([1])
+    with pytest.raises(KeyboardInterrupt):
+        fit_table(HOUSES, "price", time_limit=1.0)
+
+
+def test_groups_are_kept_out(monkeypatch):
+    monkeypatch.setattr(fitting, "fit_machine", lambda *args: pytest.fail("nothing is fitted"))
+    job = fitting.table_job(HOUSES.with_columns(who=pl.Series(np.arange(N) % 10)), "price", group="who")
+    assert "who" not in [each.name for each in job.plan.treatments]
+    assert all(not set(train % 10) & set(test % 10) for train, test in job.split.pairs)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"target": "prise"}, "no column 'prise' for the target; did you mean 'price'"),
+        ({"target": "price", "group": "nop"}, "for the group"),
+        ({"target": "price", "time_limit": 0}, "above zero"),
+        ({"target": "nr"}, "is an id"),
+        ({"target": "price", "types": {"city": "colour"}}, "one of number"),
+        ({"target": "price", "group": "one"}, "one group only"),
+    ],
+)
+def test_what_cannot_be_fitted(options, words):
+    with pytest.raises(TableError, match=words):
+        fit_table(HOUSES.with_columns(one=pl.lit("k")), **options)
+
+
+def test_too_few_rows():
+    with pytest.raises(TableError, match="at least 20"):
+        fit_table(HOUSES.head(10), "price")

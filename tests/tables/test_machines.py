@@ -1,0 +1,55 @@
+"""Routes by task and rows: exact ones, and landmarks for many rows."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from representer.tables import machines
+from representer.tables.machines import Effort, fit_machine, landmarks_for, route_words
+from representer.tables.targets import Target
+
+RNG = np.random.default_rng(0)
+N = 150
+X = RNG.uniform(-2.0, 2.0, N)
+FRAME = pl.DataFrame({"x": X, "c": pl.Series(RNG.choice(["u", "v"], N)).cast(pl.Categorical)})
+MEAN = np.sin(2.0 * X) + (FRAME["c"] == "u").to_numpy()
+EFFORT = Effort(0.3)
+pytestmark = pytest.mark.filterwarnings("ignore:The search stopped")
+
+
+def test_exact_regression():
+    model, words = fit_machine(Target("y", "regression", "squared"), FRAME, MEAN, EFFORT)
+    assert "all 150 rows fitted exactly" in words
+    assert np.mean((model.predict(FRAME) - MEAN) ** 2) < 0.1
+
+
+def test_landmarks_for_many_rows(monkeypatch):
+    monkeypatch.setattr(machines, "EXACT_ROWS", 100)
+    monkeypatch.setattr(machines, "FEWEST_LANDMARKS", 40)
+    model, words = fit_machine(Target("y", "regression", "squared"), FRAME, MEAN + 0.1 * RNG.normal(size=N), EFFORT)
+    assert "landmarks (Nystroem)" in words
+    assert "landmarks" in route_words(Target("y", "regression", "squared"), N, 300.0)
+    assert np.mean((model.predict(FRAME) - MEAN) ** 2) < 0.1
+    np.testing.assert_allclose(model.function_(model.rows_of(FRAME)), model.predict(FRAME))
+    assert model.certificate_.converged
+    low, high = model.residuals[[10, -11]]
+    assert low < 0.0 < high
+    labels = np.where(MEAN > 0.5, "a", "b")
+    model, _ = fit_machine(Target("y", "classification", "logistic", classes=("a", "b")), FRAME, labels, EFFORT)
+    assert np.mean(model.classes_[model.predict_proba(FRAME).argmax(axis=1)] == labels) > 0.9
+
+
+def test_counts_and_quantiles():
+    counts = RNG.poisson(np.exp(MEAN)).astype(float)
+    model, words = fit_machine(Target("y", "counts", "poisson"), FRAME, counts, EFFORT)
+    assert "KernelPoissonRegression" in words
+    assert np.corrcoef(np.log(model.predict(FRAME)), MEAN)[0, 1] > 0.8
+    target = Target("y", "quantiles", "quantiles", (0.1, 0.9))
+    model, _ = fit_machine(target, FRAME, MEAN + RNG.normal(size=N), EFFORT)
+    found = model.predict(FRAME)
+    assert np.all(found[:, 0] <= found[:, 1])
+
+
+def test_landmarks_fit_the_time():
+    assert landmarks_for(1_000_000, 30.0) < landmarks_for(100_000, 30.0) <= machines.MOST_LANDMARKS
+    assert landmarks_for(300, 30.0) == 150
