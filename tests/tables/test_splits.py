@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from representer.tables.splits import FEW_ROWS, split_rows, strata_of
+from representer.tables.splits import FOLDED_ROWS, split_rows, strata_of
 
 RNG = np.random.default_rng(0)
 
@@ -24,7 +24,7 @@ def test_classes_have_their_shares():
 
 
 def test_rare_classes_are_split_at_random():
-    y = np.array(["a"] * (FEW_ROWS + 1) + ["b"])
+    y = np.array(["a"] * (FOLDED_ROWS + 1) + ["b"])
     assert strata_of(y) is None
     assert len(split_rows(y, 0, order=None, groups=None).pairs) == 1
     assert len(split_rows(y[-30:], 0, order=None, groups=None).pairs) == 10

@@ -19,7 +19,7 @@ UNKNOWN = 0.9
 """Part of the variance of the kernel's features from which a row is unfamiliar."""
 RARE = 0.995
 """Share of the training rows that are familiar by definition when each of them is left out."""
-AT_ONCE = 2000
+NEW_ROWS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Familiarity:
         """v(x) for rows of the kernel."""
         n = checks.number_of(X)
         out = np.empty(n)
-        for start in range(0, n, AT_ONCE):
-            part = np.arange(start, min(start + AT_ONCE, n))
+        for start in range(0, n, NEW_ROWS_AT_ONCE):
+            part = np.arange(start, min(start + NEW_ROWS_AT_ONCE, n))
             some = checks.take(X, part)
             columns = np.asarray(Gram(self.kernel, self.rows, some).dense(), np.float64)
             half = solve_triangular(self._factor[0], columns, lower=True, overwrite_b=True, check_finite=False)

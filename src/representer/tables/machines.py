@@ -24,12 +24,12 @@ EXACT_ROWS = 20_000
 """Rows up to which regressions and classifications are fitted exactly."""
 EXACT_ROWS_OF_LOSSES = 3000
 """The same for counts and quantiles, which take many steps."""
-SEARCH_ROWS = 6000
+ROWS_OF_SEARCH = 6000
 """Rows among which a kernel is searched where all of them are not fitted exactly."""
 RATE = 1.5e10
 """Operations per second by which the number of landmarks is chosen."""
 FEWEST_LANDMARKS, MOST_LANDMARKS = 200, 4000
-TRIAL_ROWS, TRIAL_LANDMARKS = 6000, 300
+STRENGTH_ROWS, STRENGTH_LANDMARKS = 6000, 300
 """Rows and landmarks for the choice of a strength on rows that its fit did not see."""
 JUDGED_PART = 0.45
 """Of the time limit of a table for the model that is judged, and again for the one of all rows."""
@@ -104,7 +104,7 @@ def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort) -> tu
         effort.tell(f"searching a kernel by leave-one-out among {n:,} rows")
         model = _searcher(target, effort, 0.8).fit(frame, y)
         return model, f"{type(model).__name__}: kernel and strength by leave-one-out, all {n:,} rows fitted exactly"
-    some = np.sort(np.random.default_rng(effort.seed).permutation(n)[:SEARCH_ROWS])
+    some = np.sort(np.random.default_rng(effort.seed).permutation(n)[:ROWS_OF_SEARCH])
     effort.tell(f"searching a kernel by leave-one-out among {len(some):,} of {n:,} rows")
     searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), _search_targets(target, y[some]))
     rows = searched.rows_of(frame)
@@ -137,7 +137,7 @@ def route_words(target: Target, n: int, seconds: float) -> str:
         return f"The kernel is searched by leave-one-out, and all {n:,} rows are fitted exactly."
     m = landmarks_for(n, 0.25 * JUDGED_PART * seconds)
     return (
-        f"The kernel is searched by leave-one-out among {SEARCH_ROWS:,} rows, and all {n:,} rows are fitted in the "
+        f"The kernel is searched by leave-one-out among {ROWS_OF_SEARCH:,} rows, and all {n:,} rows are fitted in the "
         f"span of {m:,} landmarks, as an exact fit is for up to {most:,} rows."
     )
 
@@ -183,13 +183,13 @@ def _machine(target: Target, kernel: Any, searched: Any, rows: Any, y: np.ndarra
 
 def _strength(make: Any, target: Target, kernel: Any, rows: Any, y: np.ndarray, effort: Effort) -> float:
     """Of some strengths that with the least loss on rows that its fit did not see; stops where it rises."""
-    order = np.random.default_rng(effort.seed).permutation(len(y))[:TRIAL_ROWS]
+    order = np.random.default_rng(effort.seed).permutation(len(y))[:STRENGTH_ROWS]
     cut, best = int(0.75 * len(order)), (np.inf, 1.0)
     fit, rest, begin = order[:cut], order[cut:], perf_counter()
     if target.is_classes:
         rest = rest[np.isin(y[rest], np.unique(y[fit]))]
-    if cut > 2 * TRIAL_LANDMARKS:
-        kernel = Nystroem(kernel, TRIAL_LANDMARKS, random_state=effort.seed)
+    if cut > 2 * STRENGTH_LANDMARKS:
+        kernel = Nystroem(kernel, STRENGTH_LANDMARKS, random_state=effort.seed)
     unit = float(np.std(y)) if target.task == "quantiles" else 1.0
     for strength in 10.0 ** np.arange(1.5, -3.0, -0.5):
         model = make(strength / unit, clone(kernel)).fit(checks.take(rows, fit), y[fit])

@@ -14,7 +14,7 @@ from representer.tables.column_plan import ColumnPlan, Treatment, logarithm, qua
 from representer.tables.numeric_design import NumericDesign
 from representer.tables.targets import Target
 
-SCALE_ROWS = 500
+ROWS_FOR_SCALES = 500
 """Rows on which scales are compared."""
 SKEWED, SKEWED_TARGET = 2.0, 1.0
 """Skewness from which another scale is tried."""
@@ -29,7 +29,7 @@ def chosen_scales(
     plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, source: str, seed: int
 ) -> tuple[ColumnPlan, Target]:
     """The plan with columns, and the target, on the scales that have the least leave-one-out error on some rows."""
-    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:SCALE_ROWS])
+    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:ROWS_FOR_SCALES])
     part, y = frame[some.tolist()], y[some]
     target = _target_scale(plan, target, part, y, source)
     targets = _targets(target, y)

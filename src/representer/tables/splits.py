@@ -10,7 +10,7 @@ from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, Strati
 ASIDE = 0.2
 """Share of the rows that are set aside."""
 FOLDS, REPETITIONS = 5, 2
-FEW_ROWS = 2000
+FOLDED_ROWS = 2000
 """Rows below which folds are repeated, as one set of rows set aside would say too little."""
 BINS = 10
 """Classes of numbers for a stratified split."""
@@ -52,7 +52,7 @@ def split_rows(y: np.ndarray, seed: int, *, order: tuple[str, np.ndarray] | None
         )
     strata = strata_of(y)
     how = "with the same share of each class" if y.dtype.kind in "OU" else "with the same distribution of the target"
-    if n >= FEW_ROWS:
+    if n >= FOLDED_ROWS:
         maker = StratifiedShuffleSplit if strata is not None else None
         if maker is None:
             places = np.random.default_rng(seed).permutation(n)
@@ -72,7 +72,7 @@ def split_rows(y: np.ndarray, seed: int, *, order: tuple[str, np.ndarray] | None
 
 def _by_group(y: np.ndarray, groups: np.ndarray, seed: int) -> Split:
     n, count = len(y), len(np.unique(groups))
-    if n >= FEW_ROWS or count < FOLDS:
+    if n >= FOLDED_ROWS or count < FOLDS:
         train, test = next(GroupShuffleSplit(1, test_size=ASIDE, random_state=seed).split(np.empty(n), y, groups))
         return Split(
             [(train, test)], f"{len(np.unique(groups[test])):,} whole groups were set aside, {len(test):,} rows"
