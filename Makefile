@@ -5,10 +5,10 @@ READY := $(VENV)/.ready
 PIP := -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage lint types format lock bench clean
+.PHONY: help setup demo test coverage sklearn-tests lint types format lock bench clean
 
 help:  ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: $(READY)  ## create .venv with the library and the tools
 
@@ -36,6 +36,9 @@ coverage: setup  ## run all tests and report which lines they reach
 	$(PYTEST) $(COVERAGE) --ignore=tests/_loops
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(COVERAGE) --hypothesis-profile=quick tests/_loops
 	$(BIN)/coverage report
+
+sklearn-tests: setup  ## run scikit-learn's own tests against representer.drop_in
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/sklearn_tests/run.py -n 2
 
 lint: setup  ## check style and format
 	$(BIN)/ruff check

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from representer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
 from representer.estimators.support_vectors import filled, in_order, usual_scale
-from representer.kernels import RBF, On, Precomputed
+from representer.kernels import RBF, Linear, On, Precomputed, Sigmoid
 
 ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
 EACH = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
@@ -87,7 +87,6 @@ def test_a_fit_that_stops_early_warns():
         (SVC(tol=-1.0), "tol is -1.0"),
         (SVC(decision_function_shape="one"), "use 'ovr' or 'ovo'"),
         (SVC(kernel="rbg"), "kernel is 'rbg'"),
-        (SVC(kernel="sigmoid"), "support vector machine"),
         (NuSVC(nu=0.0), "nu is 0.0"),
         (NuSVC(nu=1.0), "infeasible"),
         (SVR(epsilon=-0.1), "epsilon is -0.1"),
@@ -99,6 +98,33 @@ def test_clear_errors(estimator, message):
     X, y = make_classification(40, 4, weights=[0.8], random_state=0)
     with pytest.raises((ValueError, TypeError), match=message):
         estimator.fit(X, y)
+
+
+# ---- what scikit-learn's machines have ----
+
+
+@EACH
+def test_coefficients_of_linear_kernels(estimator):
+    X, y = make_classification(60, 6, n_informative=4, n_classes=3, class_sep=3.0, random_state=0)
+    model = clone(estimator).set_params(kernel=Linear(2.0)).fit(X, y)
+    if hasattr(model, "decision_function_shape"):
+        model.set_params(decision_function_shape="ovo")
+    linear = (X @ model.coef_.T + model.intercept_).reshape(np.shape(values(model, X)))
+    np.testing.assert_allclose(linear, values(model, X), atol=1e-10)
+    assert model.n_support_.sum() == len(model.support_)
+    assert np.shape(model.n_iter_) == ((3,) if hasattr(model, "classes_") else ())
+    assert not hasattr(clone(estimator).fit(X, y), "coef_")
+    assert not hasattr(clone(estimator), "coef_")
+
+
+def test_kernels_that_are_not_positive_semidefinite_are_told():
+    X, y = make_classification(60, 4, random_state=0)
+    with pytest.warns(UserWarning, match="not positive semidefinite"):
+        model = SVC(kernel=Sigmoid(0.1), probability=True).fit(X, y)
+    theirs = sklearn.svm.SVC(kernel="sigmoid", gamma=0.1).fit(X, y)
+    assert np.mean(model.predict(X) == theirs.predict(X)) > 0.95
+    assert np.all(np.isinf(model.certificate_.error_bound))
+    assert np.all(np.isfinite(model.predict_proba(X)))
 
 
 # ---- memory ----

@@ -254,7 +254,7 @@ def test_slackness_checks_its_labels():
 
 def test_probability_switched_on_too_late():
     X, y = make_classification(30, 4, random_state=0)
-    with pytest.raises(NotFittedError, match="before the fit"):
+    with pytest.raises(NotFittedError, match="fitted with probability=False"):
         SVC().fit(X, y).set_params(probability=True).predict_proba(X)
 
 

@@ -72,8 +72,9 @@ def own(X: Any) -> Any:
 
 @cache  # reading a signature takes as long as a small fit
 def _booleans(estimator: type) -> list[str]:
-    """The parameters that are true or false."""
-    return [name for name, each in signature(estimator).parameters.items() if isinstance(each.default, bool)]
+    """The parameters that are true or false; `verbose` may be a number as well."""
+    parameters = signature(estimator).parameters.items()
+    return [name for name, each in parameters if isinstance(each.default, bool) and name != "verbose"]
 
 
 class KernelEstimator(KernelParameters):
@@ -103,10 +104,17 @@ class KernelEstimator(KernelParameters):
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @property
+    def coef_(self) -> np.ndarray:
+        """w with f(x) = <w, x> + b, where the kernel is linear; a row for each function where there are several."""
+        kernel, function = getattr(self, "kernel_", None), vars(self).get("function_")
+        if not isinstance(kernel, Kernel) or not kernel.unscaled[0].linear or function is None:
+            raise AttributeError(f"This {type(self).__name__} has no coef_; fit it with kernel='linear'.")
+        return function.gradient(np.zeros((1, self.n_features_in_)))[0]
+
     def _budget(self, step: Step = lambda: False) -> Budget:
         """What a fit may use, after its parameters are checked."""
-        tol, verbose = getattr(self, "tol", Budget.tol), getattr(self, "verbose", 0)
-        checks.positive(tol, "tol")
+        tol, verbose = self._tolerance(), getattr(self, "verbose", 0)
         kind: Any = type(self)
         for name in _booleans(kind):
             checks.boolean(getattr(self, name), name)
@@ -123,12 +131,19 @@ class KernelEstimator(KernelParameters):
             progress=Progress(verbose, tol, step),
         )
 
+    def _tolerance(self) -> float:
+        return checks.positive(getattr(self, "tol", Budget.tol), "tol")
+
     def _most_iterations(self) -> int:
         return checks.integer(getattr(self, "max_iter", Budget.max_iter), "max_iter")
 
     def _kernel_for(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         """The kernel with length scales chosen from the data where none were given."""
-        return to_kernel(self.kernel).with_default_scales(X, weights)
+        return self._given_kernel().with_default_scales(X, weights)
+
+    def _given_kernel(self) -> Kernel:
+        """The kernel as it was asked for."""
+        return to_kernel(self.kernel)
 
     def _gram(self, kernel: Kernel, X: Any, **options: Any) -> Gram:
         memory, threads = (getattr(self, name, None) for name in ("memory", "threads"))

@@ -107,7 +107,7 @@ def left_out(problem: BoxProblem, result: Result) -> np.ndarray:
     shared = L.solve(U, transposed=True)
     # a lone free support vector spans nothing that could replace it
     precision = np.maximum(L.inverse_diagonal() - np.einsum("ij,ij->i", shared @ inner, shared), 0.0)
-    lone = precision <= 1e-8 / diagonal[free]
+    lone = precision * diagonal[free] <= 1e-8
     out[free] -= c[free] * np.where(lone, diagonal[free], 1.0 / np.where(lone, 1.0, precision))
     return out
 
@@ -122,12 +122,13 @@ class PackedCholesky:
 
     With K = [[A, B'], [B, D]] of an even size 2h, its 2h + 1 rows and h columns hold A and B below the first row, of A
     the lower triangle, and the upper triangle of D above them. An odd size is made even by one more row of a unit
-    matrix. Where rounding leaves K indefinite, its diagonal is raised, by a part of ``size``.
+    matrix. Where K is indefinite, by rounding or as its kernel is, its diagonal is raised, by a part of ``size``.
     """
 
     def __init__(self, K: Gram, size: float):
         self.n, self.half = len(K), (len(K) + 1) // 2
-        for raised in 10.0 ** np.arange(-10.0, -2.0):
+        most = -2.0 if K.kernel.definite else 2.0  # what is left out of an indefinite matrix is no rounding
+        for raised in 10.0 ** np.arange(-10.0, most):
             packed = self._packed(K, raised * size).ravel(order="F")
             self._factor, failed = lapack.dpftrf(2 * self.half, packed, uplo="L", overwrite_a=1)
             if not failed:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from representer.estimators.in_span import design_of, is_approximation, with_approximation
-from representer.estimators.inputs import check_inputs, check_targets, check_weights, to_kernel
+from representer.estimators.inputs import check_inputs, check_targets, check_weights
 from representer.estimators.ridge_in_span import RidgeInSpan
 from representer.estimators.row_targets import numbers
 from representer.kernels.base import Kernel
@@ -22,7 +22,7 @@ KNOWN_BASIS = "the kernel has a basis that does not depend on the rows"
 
 def takes_chunks(model: Any) -> bool:
     """Whether a model has `partial_fit`: if its kernel has a basis."""
-    return to_kernel(model.kernel).basis is not None
+    return model._given_kernel().basis is not None
 
 
 def unsettled(kernel: Kernel, X: Any) -> list[str]:
@@ -48,7 +48,7 @@ def absorb(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if isinstance(X, Rows):
         rows, single = numbers(model, X, y, sample_weight, several=True), np.ndim(X.beginning()[1]) == 1
     else:
-        X = check_inputs(model, X, to_kernel(model.kernel), reset=so_far is None)
+        X = check_inputs(model, X, model._given_kernel(), reset=so_far is None)
         y = check_targets(model, X, y)
         rows, single = ArrayRows(X, y, check_weights(sample_weight, X)), y.ndim == 1
     if so_far is None:
@@ -65,7 +65,7 @@ def absorb(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 def fit_once(model: Any, rows: Rows) -> Any:
     """Fit to rows that can be read once; raise with the number of passes if anything is chosen from all of them."""
     X, y, w = rows.beginning()
-    kernel = to_kernel(model.kernel)
+    kernel = model._given_kernel()
     _require_settled(kernel, rows, X)
     kernel = kernel.with_default_scales(X)
     assert kernel.basis is not None

@@ -152,7 +152,7 @@ class ParzenDensity(DensityMixin, KernelParameters):
             checks.integer(self.threads, "threads")
         self.X_fit_, self._window, self._prepared = X, window_of(self.window), DISTANCES.prepare(X)
         self._weights = np.ones(len(self._prepared)) if weights is None else weights
-        self.bandwidths_ = check_bandwidths(self.bandwidth, self._prepared, self._window, weights)
+        self.bandwidths_ = self._bandwidths(weights)
         self.bandwidth_ = float(self.bandwidths_[0])
         if is_path(self.bandwidth):
             rest = self._weights.sum() - self._weights
@@ -161,6 +161,10 @@ class ParzenDensity(DensityMixin, KernelParameters):
             self.loo_scores_ = np.average(values[:, counted], axis=1, weights=self._weights[counted])
             self.bandwidth_ = pick(self.loo_scores_, self.bandwidths_, self.bandwidth)
         return self
+
+    def _bandwidths(self, weights: np.ndarray | None) -> np.ndarray:
+        """Those to choose from, or the one that is given."""
+        return check_bandwidths(self.bandwidth, self._prepared, self._window, weights)
 
     @cached_property
     def _window(self) -> Any:

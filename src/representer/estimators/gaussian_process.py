@@ -190,7 +190,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         self.noise_, self.y_fit_ = MeasurementNoise.of(self._fitted_noise, self._scale).variance, y.copy()
         self.n_iter_ = max(self.search_.iterations, 1)
         with _parallel.blas_threads_for(len(Y)):
-            self._condition(X, Y, plan)
+            self._condition(self.kernel_, X, Y, plan)
         if not self.search_.values:
             prior = hyperparameter_search.log_prior(self.search_.names, self.priors, self.search_.theta)[0]
             self.search_ = replace(self.search_, values=[self.log_marginal_likelihood_ + prior])
@@ -269,13 +269,13 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         found = float(np.exp(search.theta[-1])) if estimate else given
         return search, unknowns.kernel_at(search.theta), found
 
-    def _condition(self, X: Any, Y: np.ndarray, plan: Plan) -> None:
+    def _condition(self, kernel: Kernel, X: Any, Y: np.ndarray, plan: Plan) -> None:
         """Condition on the data: posterior mean, likelihood and certificate."""
         inputs = doubled(X)
         with Progress(self.verbose, self.tol) as progress:
             alone = process_plan.plan(len(Y), Y.shape[1], 0, replace(self._work(), evaluations=0))
             progress.expect(f"posterior by {plan.solver}", alone.seconds)
-            posterior = process_plan.posterior(self.kernel_, X, self._fitted_noise, plan, self._work())
+            posterior = process_plan.posterior(kernel, X, self._fitted_noise, plan, self._work())
         if process_plan.is_direct(plan):
             found = posterior.condition(Y)
         else:
@@ -286,9 +286,9 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
         self.dual_coef_, constant = (coef[:, 0], self._mean[0]) if single else (coef, self._mean)
         self.X_fit_, self.certificate_ = X, found.certificate
         self.log_marginal_likelihood_, self.log_marginal_likelihood_error_ = found.log_likelihood, found.error
-        self._process = GaussianProcess(self.kernel_, inputs, posterior, self.threads)
+        self._process = GaussianProcess(kernel, inputs, posterior, self.threads)
         self.function_ = Function(
-            self.kernel_, inputs, self.dual_coef_, constant, prepared=posterior.inputs, threads=self.threads
+            kernel, inputs, self.dual_coef_, constant, prepared=posterior.inputs, threads=self.threads
         )
 
     @property
@@ -298,10 +298,10 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
     @cached_property
     def _process(self) -> GaussianProcess:
         """What the data leave open; a fit has it, and a model from a file factors its matrix once more."""
-        X, plan = self.X_fit_, self._plan(self.X_fit_, len(self._mean))
+        X, plan, kernel = self.X_fit_, self._plan(self.X_fit_, len(self._mean)), self.function_.kernel
         with _parallel.blas_threads_for(checks.number_of(X)):
-            posterior = process_plan.posterior(self.kernel_, X, self._fitted_noise, plan, self._work())
-        return GaussianProcess(self.kernel_, doubled(X), posterior, self.threads)
+            posterior = process_plan.posterior(kernel, X, self._fitted_noise, plan, self._work())
+        return GaussianProcess(kernel, doubled(X), posterior, self.threads)
 
     # ---- use ----
 
@@ -341,7 +341,7 @@ class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin,
     def _at(self, X: Any) -> tuple[Any, GaussianProcess, np.ndarray, np.ndarray]:
         """Inputs that were checked, the process, its mean there, and the scale of each target."""
         if hasattr(self, "function_"):
-            X = check_inputs(self, X, self.kernel_, reset=False)
+            X = check_inputs(self, X, self.function_.kernel, reset=False)
             return X, self._process, self.function_(X), self._scale
         kernel = self._prior_kernel()
         X = check_inputs(self, X, kernel, reset=False)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
 from representer.estimators.in_span import is_approximation, kernel_for_rows
-from representer.estimators.inputs import check_inputs, check_weights, in_units, to_kernel
+from representer.estimators.inputs import check_inputs, check_weights, in_units
 from representer.estimators.pca_in_span import components_in_span
 from representer.estimators.row_targets import untargeted
 from representer.functions import Function
@@ -149,8 +149,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self._check_parameters()
         if isinstance(X, Rows):
             rows = RecodedRows(X, Zeros())
-            return components_in_span(self, kernel_for_rows(to_kernel(self.kernel), X), rows, None).plan(self._budget())
-        if is_approximation(to_kernel(self.kernel)):
+            return components_in_span(self, kernel_for_rows(self._given_kernel(), X), rows, None).plan(self._budget())
+        if is_approximation(self._given_kernel()):
             return components_in_span(self, self._kernel_for(X), X, None).plan(self._budget())
         problem = EigenProblem(self._gram(self._kernel_for(X), X), None, self.center)
         return choose.eigen(problem, self._budget(), self.n_components, self.solver)[1]
@@ -163,7 +163,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Any, Result | None]:
         """Everything that is fitted; the inputs as they were checked, and what a solver found beyond attributes."""
         self._check_parameters()
-        kernel = to_kernel(self.kernel)
+        kernel = self._given_kernel()
         require_definite(kernel, "a principal component")
         if isinstance(X, Rows):
             X = untargeted(self, X, None, sample_weight)
@@ -175,11 +175,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         if weights is not None:
             weights, unit = in_units(weights)
         if is_approximation(kernel):
-            kernel = kernel.with_default_scales(X, weights)
-            found = components_in_span(self, kernel, X, weights).fit(self._budget(), unit)
+            found = components_in_span(self, self._kernel_for(X, weights), X, weights).fit(self._budget(), unit)
             self._check(found, found.trace, checks.number_of(X))
             return X, None
-        gram, budget = self._gram(kernel.with_default_scales(X, weights), X), self._budget()
+        gram, budget = self._gram(self._kernel_for(X, weights), X), self._budget()
         problem = EigenProblem(gram, weights, self.center)
         solver, plan = choose.eigen(problem, budget, self.n_components, self.solver)
         plan.require()

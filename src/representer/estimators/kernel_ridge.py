@@ -21,7 +21,6 @@ from representer.estimators.inputs import (
     check_targets,
     check_weights,
     reset_fitted,
-    to_kernel,
 )
 from representer.estimators.progress import CallbackSupportMixin, never, observed, task
 from representer.estimators.ridge_in_span import RidgeInSpan
@@ -119,9 +118,9 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         self, X: Any, targets: np.ndarray | None, weights: np.ndarray | None
     ) -> tuple[RidgeInSpan, bool] | None:
         """The problem in the span of the kernel's basis, and whether alpha is to be chosen; None without a basis."""
-        if not may_span(to_kernel(self.kernel), X):
+        if not may_span(self._given_kernel(), X):
             return None
-        kernel = kernel_for_rows(to_kernel(self.kernel), X) if isinstance(X, Rows) else self._kernel_for(X, weights)
+        kernel = kernel_for_rows(self._given_kernel(), X) if isinstance(X, Rows) else self._kernel_for(X, weights)
         basis = basis_for(kernel, X)
         exact = kernel.original is kernel and not isinstance(X, Rows)
         if basis is None or (exact and (self.tune is not None or self.solver not in ("auto", "normal_equations"))):
@@ -379,7 +378,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
             self._single_output = check_rows(self, X, y, sample_weight) == 1
             rows = numbers(self, X, y, sample_weight, several=True)
             return chunks.fit_once(self, rows) if rows.passes == 1 else self._fit(rows, None, None)
-        X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
+        X = own(check_inputs(self, X, self._given_kernel(), reset=True))
         y = check_targets(self, X, y)
         self._single_output = y.ndim == 1
         return self._fit(X, y.reshape(len(y), -1), sample_weight)

@@ -29,6 +29,7 @@ class NuSVC(PairwiseClassifier, SupportVectorMachine):
     """
 
     _bounded = False
+    _weighs_classes = False
 
     def __init__(
         self,
@@ -60,7 +61,8 @@ class NuSVC(PairwiseClassifier, SupportVectorMachine):
         if self.nu * weights.sum() > 2.0 * min(weights[positive].sum(), weights[~positive].sum()):
             largest = 2.0 * min(weights[positive].sum(), weights[~positive].sum()) / weights.sum()
             raise ValueError(
-                f"nu = {self.nu} is infeasible: classes this unequal allow at most {largest:.3g}; use a smaller nu."
+                f"The specified nu is infeasible: nu = {self.nu}, but classes this unequal allow at most {largest:.3g}"
+                "; use a smaller nu."
             )
         second = positive != positive[0]
         share = 0.5 * self.nu * weights.sum() * (1.0 if positive[0] else -1.0)

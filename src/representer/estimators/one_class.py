@@ -9,7 +9,7 @@ from sklearn.base import OutlierMixin
 
 from representer.estimators.base import atomic
 from representer.estimators.in_span import is_approximation, rows_of
-from representer.estimators.inputs import check_inputs, check_weights, reset_fitted, to_kernel
+from representer.estimators.inputs import check_inputs, check_weights, reset_fitted
 from representer.estimators.row_targets import WeightOf, untargeted
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.estimators.svm_in_span import SvmInSpan
@@ -71,7 +71,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
             rows = untargeted(self, X, y, sample_weight)
             (weight,) = rows.total(WeightOf())
             return self._fit_in_span(rows, self._definite_kernel(rows, None), self.nu * float(weight))
-        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        X = check_inputs(self, X, self._given_kernel(), reset=True)
         n = checks.number_of(X)
         given = check_weights(sample_weight, X)
         weights = np.ones(n) if given is None else given

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from representer.estimators.base import atomic, own
-from representer.estimators.inputs import check_inputs, check_labels, to_kernel
+from representer.estimators.inputs import check_inputs, check_labels
 from representer.estimators.kernel_ridge import Ridge
 from representer.estimators.progress import observed
 from representer.estimators.row_targets import labels
@@ -42,7 +42,7 @@ class KernelRidgeClassifier(ClassifierMixin, Ridge):
             labelled = labels(self, X, y, sample_weight)
             self._single_output = len(labelled.classes) == 2
             return self._fit(labelled.signs(), None, None)
-        X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
+        X = own(check_inputs(self, X, self._given_kernel(), reset=True))
         self.classes_, label = check_labels(self, X, y)
         # two classes are one target, the sign of which tells the second class
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)

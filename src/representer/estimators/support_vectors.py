@@ -13,13 +13,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from representer.estimators.base import KernelEstimator
+from representer.estimators.base import KernelEstimator, warn_user
 from representer.estimators.in_span import is_approximation, kernel_for_rows, refuse
-from representer.estimators.inputs import check_inputs, require_bounded, take, to_kernel
+from representer.estimators.inputs import check_inputs, require_bounded, take
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.base import Kernel, require_definite
+from representer.kernels.base import Kernel
 from representer.kernels.stationary import RBF
 from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result, Work, certificate_of
@@ -51,6 +51,7 @@ def usual_scale(X: Any, weights: np.ndarray | None) -> float:
 class SupportVectorMachine(KernelEstimator):
     """What all support vector machines share: kernel, plan, certificate, and functions of few points."""
 
+    C: float
     support_: np.ndarray
     _bounded = True  # whether the duality gap bounds the error of f
 
@@ -75,11 +76,19 @@ class SupportVectorMachine(KernelEstimator):
 
     def _definite_kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
         if isinstance(X, Rows):
-            kernel = kernel_for_rows(to_kernel(self.kernel), X)
+            kernel = kernel_for_rows(self._given_kernel(), X)
         else:
             kernel = RBF(usual_scale(X, weights)) if self.kernel == "rbf" else self._kernel_for(X, weights)
-        require_definite(kernel, "a support vector machine")
+        if not kernel.definite:
+            warn_user(
+                f"{kernel!r} is not positive semidefinite, so that the dual has several stationary points, of which "
+                "the fit finds one, and the gap bounds nothing; representer.psd.report says how far it is off.",
+                UserWarning,
+            )
         return kernel
+
+    def _largest_C(self) -> float:
+        return float(checks.positive(self.C, "C"))
 
     def _limited(self, budget: Budget, n: int) -> Budget:
         """The budget with max(10^7, 100 n) steps when the user set no limit."""
@@ -111,8 +120,8 @@ class SupportVectorMachine(KernelEstimator):
         X = prepared.raw if same else take(gram.X, points, kernel)
         self.function_ = Function(kernel, X, columns, intercept, prepared=prepared, threads=self.threads)
         self.support_vectors_ = X if len(self.support_) else X[:0]
-        self.n_iter_ = max(1, *(r.certificate.iterations for r in results))
         parts = [r.certificate for r in results]
+        self.n_iter_: Any = max(1, parts[0].iterations)
         work = Work(
             solver=parts[0].solver,
             reason=parts[0].reason,
@@ -122,7 +131,7 @@ class SupportVectorMachine(KernelEstimator):
             precision=" and ".join(sorted({c.precision for c in parts})),
         )
         certificate = certificate_of(parts, work, self.tol, gram.evaluations)
-        if not self._bounded:
+        if not self._bounded or not kernel.definite:
             certificate = replace(certificate, error_bound=np.full(len(parts), np.inf))
         self.certificate_ = certificate
         self._warn_unless_converged(certificate, SVM_ADVICE)
@@ -135,7 +144,13 @@ class SupportVectorMachine(KernelEstimator):
         taken = certificate.bytes if taken is None else taken
         self._keep(gram, coef[:, None], intercept, [result], certificate.seconds, taken)
         self.dual_coef_, self.intercept_ = coef[None, self.support_], np.array([intercept])
+        self.n_support_ = np.array([len(self.support_)], np.int32)
         return self
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """w with f(x) = <w, x> + b, where the kernel is linear: a row for each pair of classes, or a single one."""
+        return np.atleast_2d(super().coef_)
 
     def _values(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

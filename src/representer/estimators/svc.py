@@ -21,14 +21,7 @@ from representer.estimators.base import atomic
 from representer.estimators.calibration import Sigmoid, coupled, left_out
 from representer.estimators.criteria import Part, softened
 from representer.estimators.in_span import is_approximation
-from representer.estimators.inputs import (
-    check_inputs,
-    check_labels,
-    check_lengths,
-    check_weights,
-    reset_fitted,
-    to_kernel,
-)
+from representer.estimators.inputs import check_inputs, check_labels, check_lengths, check_weights, reset_fitted
 from representer.estimators.progress import Progress
 from representer.estimators.row_targets import labels
 from representer.estimators.support_vectors import QUICK, SupportVectorMachine, in_order, upper_bounds
@@ -57,20 +50,22 @@ class _Dual(NamedTuple):
 class PairwiseClassifier(ClassifierMixin):
     """What C-SVC and nu-SVC share: one machine for each pair of classes, votes, probabilities."""
 
+    _weighs_classes = True
+
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to inputs X and labels y, weighted if weights are given (weight 2 is a repeated sample), or to rows."""
         started = perf_counter()
         if isinstance(X, Rows):
             return fit_pairs(self, X, labels(self, X, y, sample_weight, self.class_weight).pairs())
-        X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+        X = check_inputs(self, X, self._given_kernel(), reset=True)
         self.classes_, codes = check_labels(self, X, y)
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}; use 'ovr' or 'ovo'.")
         given = check_weights(sample_weight, X)
         plain = np.ones(len(codes)) if given is None else given
         weights = self._class_weighted(codes, plain, given)
-        if is_approximation(to_kernel(self.kernel)):
+        if is_approximation(self._given_kernel()):
             return fit_pairs(self, X, pairs_of(X, codes, weights), given)
         gram, plan = self._planned(X, np.bincount(codes), given)
         plan.require()
@@ -91,9 +86,10 @@ class PairwiseClassifier(ClassifierMixin):
         b = intercept if len(duals) > 1 else intercept[0]
         self._keep(gram, coef, b, results, perf_counter() - started, taken)
         self.intercept_, codes = intercept, codes[self.support_]
+        self.n_iter_ = np.array([max(1, result.certificate.iterations) for result in results], np.int32)
         self.n_support_ = np.bincount(codes, minlength=len(self.classes_)).astype(np.int32)
         self.dual_coef_ = self._in_rows(coef[self.support_], codes)
-        if self.probability:
+        if self._has_probability():
             self._calibrate(gram, duals, weights, plain, zip(results, scaled, strict=True))
         return self
 
@@ -101,7 +97,7 @@ class PairwiseClassifier(ClassifierMixin):
         """How `fit` would solve for these inputs, and the memory and time that it takes."""
         n = checks.number_of(X)
         sizes = np.array([n // 2, n - n // 2]) if y is None else np.unique(np.asarray(y), return_counts=True)[1]
-        if isinstance(X, Rows) or is_approximation(to_kernel(self.kernel)):
+        if isinstance(X, Rows) or is_approximation(self._given_kernel()):
             return classifier_in_span(self, self._definite_kernel(X, None)).plan(X, self._budget())
         return self._planned(X, sizes, None)[1]
 
@@ -121,7 +117,7 @@ class PairwiseClassifier(ClassifierMixin):
 
     def _class_weighted(self, codes: np.ndarray, weights: np.ndarray, given: np.ndarray | None) -> np.ndarray:
         """Weights of the samples times those of their classes, of which none may vanish."""
-        if (factors := getattr(self, "class_weight", None)) is not None:
+        if (factors := self.class_weight if self._weighs_classes else None) is not None:
             y = self.classes_[codes]
             weights = weights * compute_class_weight(factors, classes=self.classes_, y=y, sample_weight=given)[codes]
         totals = np.bincount(codes, weights, minlength=len(self.classes_))
@@ -231,11 +227,11 @@ class PairwiseClassifier(ClassifierMixin):
     def _has_probability(self) -> bool:
         return bool(self.probability)
 
-    @available_if(_has_probability)
+    @available_if(lambda self: self._has_probability())
     @lazily
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes: sigmoids of the pairs' values, fitted to leave-one-out scores, and coupled."""
-        check_is_fitted(self, "_sigmoids", msg="Set probability=True before the fit.")
+        check_is_fitted(self, "_sigmoids", msg="predict_proba is not available when fitted with probability=False.")
         values = self._values(X)
         values = values.reshape(len(values), -1)
         pairs = np.stack([sigmoid(values[:, s]) for s, sigmoid in enumerate(self._sigmoids)], axis=1)
@@ -243,7 +239,7 @@ class PairwiseClassifier(ClassifierMixin):
             return np.hstack([1.0 - pairs, pairs])
         return coupled(pairs, len(self.classes_))
 
-    @available_if(_has_probability)
+    @available_if(lambda self: self._has_probability())
     @lazily
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of `predict_proba`."""
@@ -377,7 +373,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
 
     def _chosen(self, gram: Gram, codes: np.ndarray, weights: np.ndarray) -> Gram:
         """K with the kernel, and C, of least leave-one-out loss of all pairs of classes."""
-        self.C_ = float(checks.positive(self.C, "C"))
+        self.C_ = self._largest_C()
         reset_fitted(self, "loo_error_")
         if self.tune is None:
             return gram

@@ -84,7 +84,7 @@ def classifier_in_span(model: Any, kernel: Kernel) -> SvmInSpan:
     """The machines of a C-SVC; raise for one whose dual has no primal form of its own."""
     if not hasattr(model, "C"):
         refuse(kernel, f"The dual of {type(model).__name__}", "SVC, or an exact kernel")
-    model.C_ = float(checks.positive(model.C, "C"))
+    model.C_ = model._largest_C()
     return SvmInSpan(model, kernel, Hinge(), model.C_)
 
 

@@ -12,13 +12,12 @@ from sklearn.utils.validation import column_or_1d
 from representer.estimators.base import atomic
 from representer.estimators.criteria import Part, softened
 from representer.estimators.in_span import is_approximation, refuse, rows_of
-from representer.estimators.inputs import check_inputs, check_targets, check_weights, reset_fitted, to_kernel
+from representer.estimators.inputs import check_inputs, check_targets, check_weights, reset_fitted
 from representer.estimators.row_targets import numbers
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled, upper_bounds
 from representer.estimators.svm_in_span import SvmInSpan
 from representer.estimators.tunable import Tunable
 from representer.gram.tiled import Gram
-from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.losses.epsilon_insensitive import EpsilonInsensitive
 from representer.problems.box import BoxProblem
@@ -107,7 +106,7 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
         return self
 
     def _spanned(self, kernel: Kernel, X: Any) -> SvmInSpan:
-        self.C_ = float(checks.positive(self.C, "C"))
+        self.C_ = self._largest_C()
         return SvmInSpan(self, kernel, EpsilonInsensitive(float(self.epsilon)), self.C_)
 
     takes_rows = True
@@ -116,7 +115,7 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
 
     def _chosen(self, gram: Gram, y: np.ndarray, weights: np.ndarray) -> Gram:
         """K with the kernel, and C, of least leave-one-out loss."""
-        self.C_, budget = float(checks.positive(self.C, "C")), self._budget()
+        self.C_, budget = self._largest_C(), self._budget()
         self._with_search(smo.cost_of_pairs(gram, np.array([len(y)]), budget), gram, budget.memory).require()
         reset_fitted(self, "loo_error_")
         if self.tune is None:
@@ -181,7 +180,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         gram = self._gram(kernel, X)
         check_nu(self.nu)
         n, none = len(y), np.zeros(len(y))
-        most = upper_bounds(self.C, weights)
+        most = upper_bounds(self._largest_C(), weights)
         share, budget = 0.5 * self.nu * most.sum(), self._budget()
         plan = smo.cost_of_pairs(gram, np.array([n]), budget)
         plan.require()
@@ -209,7 +208,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
 
 def _regression(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Kernel, Any, np.ndarray, np.ndarray]:
     """Kernel, inputs, targets and weights of a regression, checked."""
-    X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
+    X = check_inputs(self, X, self._given_kernel(), reset=True)
     y = column_or_1d(check_targets(self, X, y), warn=True)
     given = check_weights(sample_weight, X)
     weights = np.ones(len(y)) if given is None else given

@@ -80,6 +80,9 @@ class Kernel(Parameters):
     of_inner_product: bool = False
     """Whether k(x, y) = phi(s), s the inner product of rows over length scales, with `phi` and `dphi`."""
 
+    linear: bool = False
+    """Whether k(x, y) is linear in the rows x and y, so that f(x) = <w, x>."""
+
     isotropic: bool = False
     """Whether |x - y| / length_scale is all that decides, for one length scale."""
 

@@ -83,6 +83,8 @@ class Linear(DotProduct):
         None stands for 1.
     """
 
+    linear = True
+
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
 

@@ -19,14 +19,14 @@ class Factor:
     """The Cholesky factor L L' = K + diag(noise) + jitter I, in place of the kernel matrix.
 
     One policy for matrices that are singular to rounding: jitter is 0 first, then 1e-10 times the mean of the diagonal
-    and ten times more on each try, up to 1e-5 times; then it is an error.
+    and ten times more on each try, up to 1e-5 times; then it is an error, and at once without ``jitter``.
     """
 
-    def __init__(self, kernel: Kernel, inputs: Any, noise: np.ndarray, threads: int | None = None):
+    def __init__(self, kernel: Kernel, inputs: Any, noise: np.ndarray, threads: int | None = None, jitter: bool = True):
         started = perf_counter()
         self.kernel, self.inputs, self.threads = kernel, inputs, threads
         self.jitter = self.norm = 0.0
-        for power in (None, *range(-10, -4)):
+        for power in (None, *range(-10, -4)) if jitter else (None,):
             A = Gram.of(kernel, inputs, threads=threads).dense().astype(np.float64, copy=False)
             if power is not None:
                 self.jitter = 10.0**power * float(A.diagonal().mean())
@@ -39,7 +39,7 @@ class Factor:
                 return
             del A, self.L  # before the next try makes another one
         raise np.linalg.LinAlgError(
-            "The covariance matrix is not positive definite even with jitter; "
+            f"The covariance matrix is not positive definite{' even with jitter' if jitter else ''}; "
             "use more noise, remove repeated inputs, or "
             "check the kernel with representer.psd.report."
         )
@@ -104,6 +104,12 @@ class Value:
     by_inputs: np.ndarray | None = None
 
 
+def log_evidence(factor: Factor, Y: np.ndarray) -> tuple[float, np.ndarray]:
+    """sum over targets of -(y' a + log |A| + n log 2 pi) / 2 for a factor of A, and a = A^(-1) y."""
+    (n, targets), a = Y.shape, factor.solve(Y)
+    return -0.5 * (float(np.vdot(Y, a)) + targets * (factor.log_determinant + n * np.log(2.0 * np.pi))), a
+
+
 def log_marginal_likelihood(
     kernel: Kernel,
     inputs: Any,
@@ -112,17 +118,16 @@ def log_marginal_likelihood(
     threads: int | None = None,
     *,
     by_inputs: bool = False,
+    jitter: bool = True,
 ) -> Value:
-    """sum over targets of -(y' a + log |A| + n log 2 pi) / 2 with A = K + diag(noise), a = A^(-1) y.
+    """`log_evidence` with A = K + diag(noise), and its gradient.
 
-    The gradient is <V, dA> with V = (a a' - A^(-1)) / 2. One n x n matrix holds in turn A, its factor, its inverse and
+    It is <V, dA> with V = (a a' - A^(-1)) / 2. One n x n matrix holds in turn A, its factor, its inverse and
     V. With ``by_inputs`` there is also the gradient 2 sum_j V_ij dk(x_i, x_j) / dx_i, for kernels on vectors.
     """
-    n, targets = Y.shape
-    factor = Factor(kernel, inputs, noise, threads)
-    a = factor.solve(Y)
-    value = -0.5 * (float(np.vdot(Y, a)) + targets * (factor.log_determinant + n * np.log(2.0 * np.pi)))
-    V = blas.dsyrk(0.5, a, beta=-0.5 * targets, c=factor.invert(), lower=1, overwrite_c=1)
+    factor = Factor(kernel, inputs, noise, threads, jitter)
+    value, a = log_evidence(factor, Y)
+    V = blas.dsyrk(0.5, a, beta=-0.5 * Y.shape[1], c=factor.invert(), lower=1, overwrite_c=1)
     K = Gram.of(kernel, inputs, threads=threads)
     along = 2.0 * K.input_gradient(V, lower=True) if by_inputs else None
     return Value(value, K.contract(V, lower=True), V.diagonal().copy(), along)

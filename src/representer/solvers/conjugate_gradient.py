@@ -44,7 +44,8 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
         refusal = "Conjugate gradients need a positive alpha; use solver='cholesky'."
         return replace(plan, seconds=np.inf, refusal=refusal, error=ValueError)
     # iterations grow with the root of the condition number that the preconditioner leaves
-    share = float(problem.alpha.min() / max(problem.diagonal.mean(), np.finfo(np.float64).tiny))
+    size = float(problem.diagonal.mean())
+    share = float(problem.alpha.min()) / size if size > 0.0 else np.inf
     more = TINY_RIDGE if tiny else min(np.sqrt(max(EASY_RIDGE / share, 1.0)), TINY_RIDGE)
     return replace(plan, seconds=more * plan.seconds).within(budget.memory, way_out)
 

@@ -1,0 +1,90 @@
+"""scikit-learn's kernel density estimate, with the sums of this library."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import KernelDensity as Theirs
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from representer.estimators import density
+from representer.estimators.base import atomic
+
+WINDOW_OF = {
+    "gaussian": "gaussian",
+    "tophat": "uniform",
+    "epanechnikov": "epanechnikov",
+    "exponential": "exponential",
+    "linear": "triangular",
+    "cosine": "cosine",
+}
+EUCLIDEAN = ("euclidean", "l2")
+
+
+class KernelDensity(density.ParzenDensity):
+    r"""p(x) = sum_i w_i K(|x - x_i| / h) / (sum_i w_i  h^d  integral of K).
+
+    Parameters and defaults are those of ``sklearn.neighbors.KernelDensity``, and the kernels, too; samples are drawn
+    from all of them. The distance is Euclidean: other metrics are refused. Sums are exact and need no tree, so that
+    `algorithm`, `atol`, `rtol`, `breadth_first` and `leaf_size` have no effect.
+    """
+
+    _parameter_constraints = Theirs._parameter_constraints
+    threads = None
+
+    def __init__(
+        self,
+        *,
+        bandwidth: Any = 1.0,
+        algorithm: str = "auto",
+        kernel: str = "gaussian",
+        metric: str = "euclidean",
+        atol: float = 0,
+        rtol: float = 0,
+        breadth_first: bool = True,
+        leaf_size: int = 40,
+        metric_params: dict | None = None,
+    ):
+        self.bandwidth = bandwidth
+        self.algorithm = algorithm
+        self.kernel = kernel
+        self.metric = metric
+        self.atol = atol
+        self.rtol = rtol
+        self.breadth_first = breadth_first
+        self.leaf_size = leaf_size
+        self.metric_params = metric_params
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    @property
+    def window(self) -> str:  # type: ignore[override]
+        """The window that the kernel is called here."""
+        return WINDOW_OF[self.kernel]
+
+    @atomic
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Keep the rows X."""
+        self._validate_params()
+        given = self.metric_params or {}
+        if not (self.metric in EUCLIDEAN or (self.metric in ("minkowski", "p") and given.get("p", 2) == 2)):
+            raise ValueError(
+                f"invalid metric {self.metric!r}: distances are Euclidean here; use sklearn.neighbors.KernelDensity, "
+                "which has trees for other metrics, or representer.drop_in.unpatch('KernelDensity')."
+            )
+        X = validate_data(self, X, order="C", dtype=np.float64)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return super().fit(X, None, sample_weight)
+
+    def _bandwidths(self, weights: np.ndarray | None) -> np.ndarray:
+        """h: a number, or n^(-1 / (d + 4)) for "scott", (n (d + 2) / 4)^(-1 / (d + 4)) for "silverman"."""
+        if isinstance(self.bandwidth, Real):
+            return np.array([float(self.bandwidth)])
+        n, d = self.X_fit_.shape
+        return np.array([(n if self.bandwidth == "scott" else n * (d + 2) / 4.0) ** (-1.0 / (d + 4))])

@@ -1,0 +1,362 @@
+"""scikit-learn's support vector machines, with the solvers of this library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import svm
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from representer.drop_in.named_kernels import NamedKernel, gamma_for
+from representer.estimators import nu_svc, one_class, svc, svr
+from representer.estimators.base import atomic, warn_user
+from representer.kernels.base import Kernel
+
+HARD_MARGIN = 1e10
+"""The C that stands for infinity."""
+
+
+class Libsvm(NamedKernel):
+    """What scikit-learn's machines have beside those of this library: gamma, functions as kernels, its attributes."""
+
+    threads: Any = None
+    memory: Any = None
+    tune: Any = None
+    bounds: Any = None
+    fixed: Any = ()
+    priors: Any = None
+    dual_coef_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    @atomic
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit as scikit-learn does; samples whose weight is not positive are left out."""
+        self._validate_params()  # type: ignore[attr-defined]
+        if sparse.issparse(X) and self.kernel == "precomputed":
+            raise TypeError("Sparse precomputed kernels are not supported.")
+        if callable(self.kernel):
+            self._X_fit, X = X, self._whole(X, X)
+        else:
+            X = _doubled(X if hasattr(X, "shape") else np.asarray(X))
+        shape = getattr(self._X_fit if callable(self.kernel) else X, "shape", ())
+        self._sparse = sparse.issparse(X)
+        super().fit(X, y, _weights(sample_weight, X))  # type: ignore[misc]
+        self.shape_fit_ = shape if len(shape) > 1 else (_num_samples(X),)
+        self.fit_status_ = int(not self.certificate_.converged)  # type: ignore[attr-defined]
+        self._gamma = 0.0 if self._given_kernel().precomputed else gamma_for(self.gamma, X)
+        if self._sparse:
+            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
+        return self
+
+    def _definite_kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
+        return self._kernel_for(X)
+
+    def _largest_C(self) -> float:
+        return min(float(self.C), HARD_MARGIN)  # type: ignore[attr-defined]
+
+    def _whole(self, X: Any, Y: Any) -> np.ndarray:
+        """The matrix of a function that is a kernel."""
+        values = self.kernel(X, Y)
+        values = np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64)
+        if len(values) != _num_samples(X) or values.ndim != 2:
+            raise ValueError(f"The kernel returned shape {values.shape} for {_num_samples(X)} inputs.")
+        return values
+
+    def _values(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        if callable(self.kernel):
+            X = self._whole(X, self._X_fit)
+        elif sparse.issparse(X) and not self._sparse:
+            raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
+        return super()._values(_doubled(X))  # type: ignore[misc]
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the columns, for ``kernel="linear"``; sparse where the fit was."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        coef = super().coef_  # type: ignore[misc]
+        if self._sparse:
+            coef = sparse.csr_matrix(coef)
+            coef.data.flags.writeable = False
+        else:
+            coef.flags.writeable = False
+        return coef
+
+
+class Classifier(Libsvm):
+    """What C-SVC and nu-SVC share."""
+
+    probability: Any
+    classes_: np.ndarray
+    class_weight: Any
+
+    @atomic
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        if self.probability != "deprecated":
+            warn_user(
+                "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use "
+                f"`CalibratedClassifierCV({type(self).__name__}(), ensemble=False)` instead of "
+                f"`{type(self).__name__}(probability=True)`",
+                FutureWarning,
+            )
+        if sample_weight is not None:
+            self._check_classes(np.asarray(y), np.asarray(sample_weight))
+        super().fit(X, y, sample_weight)
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y).ravel())
+        return self
+
+    def _has_probability(self) -> bool:
+        return self.probability is True or (self.probability != "deprecated" and bool(self.probability))
+
+    def _by_class(self, values: np.ndarray) -> np.ndarray:
+        """With a value of exactly 0 for the first of two classes: in `predict` it is for the second, as in LIBSVM."""
+        return super()._by_class(np.where(values == 0.0, np.finfo(np.float64).tiny, values))  # type: ignore[misc]
+
+    def _check_classes(self, y: np.ndarray, weights: np.ndarray) -> None:
+        """Raise if weights leave a single class."""
+        if y.shape == weights.shape and len(np.unique(y[weights > 0])) == 1:
+            raise ValueError(
+                "Invalid input - all samples with positive weights belong to the same class, so that any "
+                "specified nu is infeasible, and any C."
+            )
+
+    @property
+    def probA_(self) -> np.ndarray:
+        """Slopes of 1 / (1 + exp(probA_ f + probB_)), one for each pair of classes."""
+        _warn_of_sigmoids("probA_")
+        return np.array([-each.slope for each in getattr(self, "_sigmoids", [])])
+
+    @property
+    def probB_(self) -> np.ndarray:
+        """Offsets of 1 / (1 + exp(probA_ f + probB_)), one for each pair of classes."""
+        _warn_of_sigmoids("probB_")
+        sign = 1.0 if len(self.classes_) == 2 else -1.0
+        return np.array([sign * each.offset for each in getattr(self, "_sigmoids", [])])
+
+
+class SVC(Classifier, svc.SVC):
+    """C-support vector classification.
+
+    Parameters, attributes and defaults are those of ``sklearn.svm.SVC``. `shrinking` and `cache_size` have no effect:
+    kernel values are kept while they are needed and there is memory. Probabilities come from leave-one-out scores
+    instead of five folds, and `random_state` has no effect. `function_`, `certificate_` and `plan` are there as well.
+    """
+
+    _parameter_constraints = svm.SVC._parameter_constraints
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Any = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+
+
+class NuSVC(Classifier, nu_svc.NuSVC):
+    """Nu-support vector classification.
+
+    Parameters, attributes and defaults are those of ``sklearn.svm.NuSVC``. What has no effect for `SVC` has none here,
+    and as in scikit-learn `class_weight` has none, either.
+    """
+
+    _parameter_constraints = svm.NuSVC._parameter_constraints
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Any = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+    ):
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+
+
+class SVR(Libsvm, svr.SVR):
+    """Epsilon-support vector regression.
+
+    Parameters, attributes and defaults are those of ``sklearn.svm.SVR``. What has no effect for `SVC` has none here.
+    """
+
+    _parameter_constraints = svm.SVR._parameter_constraints
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+
+
+class NuSVR(Libsvm, svr.NuSVR):
+    """Nu-support vector regression.
+
+    Parameters, attributes and defaults are those of ``sklearn.svm.NuSVR``. What has no effect for `SVC` has none here.
+    """
+
+    _parameter_constraints = svm.NuSVR._parameter_constraints
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+    ):
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+
+
+class OneClassSVM(Libsvm, one_class.OneClassSVM):
+    """The support of a distribution.
+
+    Parameters, attributes and defaults are those of ``sklearn.svm.OneClassSVM``. What has no effect for `SVC` has none
+    here. Points on the boundary, as far as the fit knows it, are inliers.
+    """
+
+    _parameter_constraints = svm.OneClassSVM._parameter_constraints
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+
+
+def _warn_of_sigmoids(name: str) -> None:
+    warn_user(f"Attribute `{name}` was deprecated in version 1.9 and will be removed in 1.11.", FutureWarning)
+
+
+def _doubled(X: Any) -> Any:
+    """Rows as float64, which is scikit-learn's precision here."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+
+
+def _weights(sample_weight: Any, X: Any) -> Any:
+    """Weights of samples, 0 for those that are negative."""
+    weights = np.asarray([] if sample_weight is None else sample_weight, np.float64)
+    if not weights.size:
+        return None
+    if weights.shape != (_num_samples(X),):
+        raise ValueError(f"sample_weight and X have incompatible shapes: {weights.shape!r} vs {X.shape!r}")
+    weights = np.maximum(weights, 0.0)
+    if not np.any(weights):
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    return weights

@@ -1,0 +1,72 @@
+"""scikit-learn's kernel ridge regression, with the solvers of this library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import kernel_ridge as theirs
+from sklearn.utils.validation import validate_data
+
+from representer.drop_in.named_kernels import NamedKernel
+from representer.estimators import kernel_ridge
+from representer.estimators.base import atomic
+
+
+class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
+    r"""Kernel ridge regression: minimise over f in H  sum_i w_i (y_i - f(x_i))^2 + alpha ||f||^2.
+
+    Parameters, attributes and defaults are those of ``sklearn.kernel_ridge.KernelRidge``: the kernel is linear, and an
+    array alpha has one entry for each target. `function_`, `certificate_` and `plan` are there as well.
+    """
+
+    _parameter_constraints = theirs.KernelRidge._parameter_constraints
+    fit_intercept = alpha_per_target = warm_start = False
+    tune = bounds = priors = memory = threads = None
+    fixed = ()
+    solver = "auto"
+    tol = 1e-10
+    max_iter = 10_000
+    random_state = verbose = 0
+
+    def __init__(
+        self,
+        alpha: Any = 1,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+    ):
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+
+    @atomic
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to rows X, or to a matrix of kernel values, and targets of shape (n,) or (n, n_targets)."""
+        self._validate_params()
+        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), multi_output=True, y_numeric=True)
+        if isinstance(sample_weight, float):
+            sample_weight = np.full(X.shape[0], sample_weight)
+        super().fit(self._matrix(X) if self._by_matrix else X, y, sample_weight)
+        self.n_features_in_, self.X_fit_ = X.shape[1], X if self._by_matrix else self.X_fit_
+        return self
+
+    def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
+        """alpha as an array of shape (1, n_targets): nothing is to be chosen."""
+        alpha = np.atleast_1d(np.asarray(self.alpha, np.float64)).ravel()
+        if len(alpha) not in (1, n_targets):
+            raise ValueError(f"alpha has {len(alpha)} entries, but there are {n_targets} targets.")
+        return np.broadcast_to(alpha, (1, n_targets)), False
+
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) for each x in X."""
+        if hasattr(self, "function_") and self._by_matrix:
+            X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
+            return self.function_(self._matrix(X, self.X_fit_))
+        return super().predict(X)

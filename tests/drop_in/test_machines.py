@@ -1,0 +1,105 @@
+"""Support vector machines by scikit-learn's signature agree with scikit-learn's."""
+
+from inspect import signature
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import svm
+from sklearn.datasets import load_iris
+
+from representer import drop_in
+
+X, LABELS = load_iris(return_X_y=True)
+X, LABELS = (X[::3] - X.mean(axis=0)) / X.std(axis=0), LABELS[::3]
+Y = X[:, 3] + np.sin(X[:, 0])
+MACHINES = ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"]
+
+
+def both(name, **options):
+    return getattr(drop_in, name)(**options), getattr(svm, name)(**options)
+
+
+def targets(name):
+    return {"SVC": LABELS, "NuSVC": LABELS, "SVR": Y, "NuSVR": Y, "OneClassSVM": None}[name]
+
+
+def values(model, rows=X):
+    return model.predict(rows) if "SVR" in type(model).__name__ else model.decision_function(rows)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_signatures_are_those_of_scikit_learn(name):
+    ours, theirs = both(name)
+    assert ours.get_params() == theirs.get_params()
+    assert list(signature(type(ours)).parameters) == list(signature(type(theirs)).parameters)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("options", [{}, {"kernel": "poly", "coef0": 1.0, "degree": 2}, {"kernel": "linear"}])
+def test_values_are_those_of_scikit_learn(name, options):
+    models = [model.fit(X, targets(name)) for model in both(name, tol=1e-8, **options)]
+    # a violation of 1e-8 bounds the gap, and values are as good as its root
+    np.testing.assert_allclose(values(models[0]), values(models[1]), atol=1e-4)
+    for attribute in ("intercept_", "shape_fit_", "offset_", "class_weight_"):
+        if hasattr(models[1], attribute):
+            found, known = (getattr(model, attribute) for model in models)
+            np.testing.assert_allclose(found, known, atol=1e-4)
+    for attribute in ("n_iter_", "n_support_"):  # support vectors of a linear kernel are not unique
+        assert np.shape(getattr(models[0], attribute)) == np.shape(getattr(models[1], attribute))
+    assert len(models[0].dual_coef_) == len(models[1].dual_coef_)
+    assert hasattr(models[0], "coef_") == hasattr(models[1], "coef_") == (options.get("kernel") == "linear")
+    if hasattr(models[0], "coef_"):
+        np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=1e-4)
+
+
+def test_sparse_rows_functions_and_matrices():
+    K = X @ X.T
+    dense = drop_in.SVC(kernel="linear").fit(X, LABELS)
+    rows = drop_in.SVC(kernel="linear").fit(sparse.csr_array(X), LABELS)
+    assert sparse.issparse(rows.dual_coef_)
+    assert sparse.issparse(rows.coef_)
+    np.testing.assert_allclose(rows.decision_function(X), dense.decision_function(X), atol=1e-8)
+    with pytest.raises(ValueError, match="trained on dense data"):
+        dense.predict(sparse.csr_array(X))
+    called = drop_in.SVC(kernel=lambda A, B: A @ B.T).fit(X, LABELS)
+    matrix = drop_in.SVC(kernel="precomputed").fit(K, LABELS)
+    np.testing.assert_allclose(called.decision_function(X[:5]), dense.decision_function(X[:5]), atol=1e-8)
+    np.testing.assert_allclose(matrix.decision_function(K[:5]), dense.decision_function(X[:5]), atol=1e-8)
+    with pytest.raises(TypeError, match="Sparse precomputed"):
+        drop_in.SVC(kernel="precomputed").fit(sparse.csr_array(K), LABELS)
+
+
+def test_weights_that_are_not_positive_leave_samples_out():
+    weights = np.where(np.arange(len(X)) % 4, 1.0, -1.0)
+    some = drop_in.SVC().set_params(gamma=0.5).fit(X[weights > 0], LABELS[weights > 0])
+    every = drop_in.SVC(gamma=0.5).fit(X, LABELS, sample_weight=weights)
+    np.testing.assert_allclose(every.decision_function(X), some.decision_function(X), atol=1e-8)
+    with pytest.raises(ValueError, match="same class"):
+        drop_in.SVC().fit(X, LABELS, sample_weight=(LABELS == 0) * 1.0)
+
+
+def test_probabilities_are_deprecated_and_sigmoids_of_values():
+    two = LABELS > 0
+    with pytest.warns(FutureWarning, match="probability"):
+        model = drop_in.SVC(probability=True).fit(X[two], LABELS[two])
+    assert not hasattr(drop_in.SVC(), "predict_proba")
+    with pytest.warns(FutureWarning, match="prob"):  # LIBSVM's values are those of the first class
+        first = 1.0 / (1.0 + np.exp(-model.probA_ * model.decision_function(X) + model.probB_))
+    np.testing.assert_allclose(model.predict_proba(X)[:, 0], first, rtol=1e-12)
+
+
+def test_hard_margin_and_indefinite_kernels():
+    two = LABELS != 2
+    assert drop_in.SVC(C=np.inf, kernel="linear").fit(X[two], LABELS[two]).score(X[two], LABELS[two]) == 1.0
+    ours, theirs = (model.fit(X, LABELS) for model in both("SVC", kernel="sigmoid", gamma=0.01))
+    assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.9
+
+
+def test_mistakes_raise_scikit_learns_errors():
+    with pytest.raises(ValueError, match="'gamma' parameter of SVC"):
+        drop_in.SVC(gamma="Scale").fit(X, LABELS)
+    with pytest.raises(ValueError, match="incompatible shapes"):
+        drop_in.SVR().fit(X, Y, sample_weight=[1.0])
+    with pytest.raises(ValueError, match="returned shape"):
+        drop_in.SVR(kernel=lambda A, B: np.ones((1, 1))).fit(X, Y)

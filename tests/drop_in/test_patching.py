@@ -1,0 +1,91 @@
+"""scikit-learn with these classes in the place of its own."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn.decomposition
+import sklearn.svm
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from representer import drop_in
+from representer.drop_in.patching import PLACES, ROOMS
+
+
+def test_classes_are_replaced_and_put_back():
+    theirs = sklearn.svm.SVC
+    drop_in.patch("SVC")
+    assert sklearn.svm.SVC is drop_in.SVC
+    assert sklearn.svm._classes.SVC is drop_in.SVC
+    assert sklearn.decomposition.KernelPCA is not drop_in.KernelPCA
+    drop_in.patch()
+    assert sklearn.decomposition.KernelPCA is drop_in.KernelPCA
+    drop_in.unpatch()
+    assert sklearn.svm.SVC is theirs
+    drop_in.unpatch()
+
+
+def test_context_and_decorator():
+    with drop_in.patch():
+        assert sklearn.svm.SVC is drop_in.SVC
+
+    @drop_in.patch("SVR")
+    def inside():
+        return sklearn.svm.SVR
+
+    drop_in.unpatch()
+    assert inside() is drop_in.SVR
+    assert sklearn.svm.SVR is not drop_in.SVR
+
+
+def test_names_that_are_unknown():
+    assert sorted(ROOMS) == sorted(PLACES) == sorted(set(dir(drop_in)) - {"patch", "unpatch"})
+    with pytest.raises(ValueError, match="'LinearSVC'"):
+        drop_in.patch("LinearSVC")
+    with pytest.raises(AttributeError, match="LinearSVC"):
+        _ = drop_in.LinearSVC
+
+
+def test_objects_are_pickled_cloned_and_searched():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    model = drop_in.SVC(gamma=2.0).fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    assert clone(model).gamma == 2.0
+    search = GridSearchCV(drop_in.SVC(), {"gamma": [0.1, 1.0], "kernel": ["rbf", "poly"]}, cv=2).fit(X, y)
+    assert search.best_params_["gamma"] in (0.1, 1.0)
+
+
+# gamma="scale" does not weigh rows, as scikit-learn has it, so that a weight of two would not be a repeated sample
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        drop_in.SVC(gamma=0.5),
+        drop_in.NuSVC(gamma=0.5, nu=0.1, break_ties=True),
+        drop_in.SVR(gamma=0.5),
+        drop_in.NuSVR(gamma=0.5),
+        drop_in.OneClassSVM(gamma=0.5),
+        drop_in.KernelRidge(),
+    ],
+    expected_failed_checks=lambda each: (
+        {"check_class_weight_classifiers": "ignored, as in scikit-learn"} if isinstance(each, drop_in.NuSVC) else {}
+    ),
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        drop_in.KernelPCA(n_components=2),
+        drop_in.GaussianProcessRegressor(),
+        drop_in.GaussianProcessClassifier(),
+        drop_in.Nystroem(n_components=5),
+        drop_in.RBFSampler(n_components=5),
+        drop_in.KernelDensity(),
+    ]
+)
+def test_more_estimator_checks(estimator, check):
+    check(estimator)
