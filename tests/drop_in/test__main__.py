@@ -27,8 +27,8 @@ def test_script_sees_the_classes_and_its_arguments(tmp_path, capsys, monkeypatch
     finally:
         drop_in.unpatch()
     assert capsys.readouterr().out.splitlines() == [
-        "representer.drop_in.machines ['--fast'] __main__",
-        "representer.drop_in.machines ['a'] __main__",
+        "representer.drop_in.libsvm_machines ['--fast'] __main__",
+        "representer.drop_in.libsvm_machines ['a'] __main__",
     ]
 
 

@@ -22,11 +22,11 @@ PLACES = {
 }
 """Where scikit-learn keeps its classes."""
 ROOMS = {
-    "SVC": "machines",
-    "SVR": "machines",
-    "NuSVC": "machines",
-    "NuSVR": "machines",
-    "OneClassSVM": "machines",
+    "SVC": "libsvm_machines",
+    "SVR": "libsvm_machines",
+    "NuSVC": "libsvm_machines",
+    "NuSVR": "libsvm_machines",
+    "OneClassSVM": "libsvm_machines",
     "KernelRidge": "ridge_regression",
     "KernelPCA": "components",
     "GaussianProcessRegressor": "process_regression",
@@ -65,7 +65,7 @@ def patch(names: Any = None) -> Patch:
     >>> with drop_in.patch():
     ...     from sklearn.svm import SVC
     >>> SVC.__module__
-    'representer.drop_in.machines'
+    'representer.drop_in.libsvm_machines'
     """
     chosen = _checked(names)
     _replace(chosen)
