@@ -15,6 +15,7 @@ from representer.gram.tiled import Gram
 from representer.kernels import checks, named_features
 from representer.kernels.base import Kernel, require_definite, require_kernel
 from representer.kernels.named_features import Explanation
+from representer.kernels.separated import ColumnShares, column_shares
 
 
 class Function:
@@ -155,6 +156,25 @@ class Function:
             raise ValueError(f"This function has {self.coef.shape[1]} outputs; pick one, such as f[0].explain(x).")
         coef = self.coef.astype(np.float64)
         return named_features.explain(self.kernel, self.X, coef, float(self.constant), x, n)
+
+    def column_shares(self, x: Any, owners: dict[Any, Any] | None = None) -> ColumnShares:
+        """What each column adds to f(x) at a single input: exact Shapley values, for products and sums of kernels.
+
+        A column is removed from a product of kernels, such as RBF, by replacing its factor with 1, as if all inputs
+        agreed with x in it; from a linear part by moving x to the mean of the inputs in it. Columns that the kernel
+        does not take apart share one value.
+
+        Parameters
+        ----------
+        x : inputs of the kernel, one of them
+        owners : dict, optional
+            Columns with the same owner, such as the levels of a category, are removed together.
+        """
+        if self.coef.ndim == 2:
+            raise ValueError(f"This function has {self.coef.shape[1]} outputs; pick one, such as f[0].")
+        if checks.number_of(x) != 1:
+            raise ValueError(f"x holds {checks.number_of(x)} inputs; a single one is explained, so pass one row.")
+        return column_shares(self, x, owners or {})
 
     # ---- the Hilbert space ----
 

@@ -28,6 +28,7 @@ SMALL = {
     "SpectralClustering": {"n_clusters": 2, "random_state": 0},
     "SVCPath": {"C": [1.0, 10.0]},
     "GPLVM": {"max_iter": 5},
+    "SVC": {"probability": True},
 }
 
 

@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from representer.estimators.table_encoding import TableEncoding
-from representer.kernels.algebra import Constant, Product, Scaled, Sum
+from representer.kernels.algebra import Product, Scaled, Sum
 from representer.kernels.base import Kernel
 from representer.kernels.columns import On
+from representer.kernels.constant import Constant
 from representer.kernels.dot_product import Linear
 from representer.kernels.stationary import RBF, Matern
 

@@ -7,6 +7,7 @@ from types import ModuleType
 from sklearn.base import BaseEstimator
 
 from representer import kernels, losses, regularizers
+from representer.estimators.calibration import Sigmoid
 from representer.estimators.conditional_mean import ConditionalMeanEmbedding
 from representer.estimators.density import ParzenDensity
 from representer.estimators.discriminant import KernelFisherDiscriminant
@@ -79,7 +80,7 @@ NAMED_CLASSES: dict[str, type] = {
 """Made of parameters; estimators have fitted attributes on top of them."""
 RECORD_CLASSES = (
     *(Approximation, Both, Certificate, ColumnCode, DocumentFrequencies, Network, Points, Polynomials),
-    *(Search, TableEncoding, Trial, Tuned),
+    *(Search, Sigmoid, TableEncoding, Trial, Tuned),
     *(ColumnPlan, Comparison, Coverage, Finding, HeldOut, Outcome, Score, SearchedMachine),  # of tables
     *(TableColumn, TableModel, Target, Treatment),
 )

@@ -1,12 +1,13 @@
 """Kernels: k(x, x') on vectors, strings, sets and tables, and the algebra that builds new ones from them."""
 
-from representer.kernels.algebra import Constant, Power, Product, Scaled, Sum
+from representer.kernels.algebra import Power, Product, Scaled, Sum
 from representer.kernels.alignments import GlobalAlignment
 from representer.kernels.bags import Bags
 from representer.kernels.base import Kernel
 from representer.kernels.categories import Categorical
 from representer.kernels.columns import On
 from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlate
+from representer.kernels.constant import Constant
 from representer.kernels.counts import Counted, Counts
 from representer.kernels.dot_product import ArcCosine, Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from representer.kernels.features import Bumps, FeatureMap, Fourier, Haar, Quadratic, Sigmoids, TruncatedPowers

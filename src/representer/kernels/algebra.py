@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from representer.kernels import checks, laws
+from representer.kernels import checks, laws, separated
 from representer.kernels.base import (
     Gradients,
     Kernel,
@@ -22,6 +22,7 @@ from representer.kernels.base import (
 )
 from representer.kernels.basis import Basis, Both, Concatenated, Rescaled
 from representer.kernels.candidates import Candidates
+from representer.kernels.constant import Constant
 from representer.kernels.named_features import Features, NamedFeatures
 from representer.kernels.prepared import Prepared
 from representer.kernels.tiles import new_tile
@@ -122,6 +123,7 @@ class Sum(_Binary):
 
     _precedence = 1
     law = laws.Parts()
+    separated = separated.of_sum
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.left._printed_inside(1)} + {self.right._printed_inside(2)}"
@@ -159,6 +161,7 @@ class Product(_Binary):
 
     _precedence = 2
     law = laws.Factors()
+    separated = separated.of_product
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.left._printed_inside(2)} * {self.right._printed_inside(3)}"
@@ -276,6 +279,7 @@ class Scaled(Unary):
 
     _precedence = 2
     law = laws.Multiple()
+    separated = separated.of_multiple
 
     def __init__(self, kernel: Kernel, factor: float = 1.0):
         self.kernel = require_kernel(kernel)
@@ -338,6 +342,7 @@ class Power(Unary):
 
     _precedence = 3
     law = laws.Factors()
+    separated = separated.of_power
 
     def __init__(self, kernel: Kernel, exponent: int = 2):
         self.kernel = require_kernel(kernel)
@@ -355,46 +360,3 @@ class Power(Unary):
     def outer_derivative(self, values: np.ndarray) -> None:
         raise_to(values, self.exponent - 1)
         values *= self.exponent
-
-
-@dataclass
-class Count(Prepared):
-    """Inputs of which only the number matters."""
-
-    rows: np.ndarray
-    dtype: Any
-    n_columns: int | None
-    per_row: ClassVar[tuple[str, ...]] = ("rows",)
-
-
-class Constant(Kernel):
-    """k(x, y) = value, on inputs of any type; ``k + 1.0`` is ``k + Constant(1.0)``."""
-
-    takes_missing = True
-
-    def __init__(self, value: float = 1.0):
-        self.value = value
-
-    @property
-    def definite(self) -> bool:  # type: ignore[override]
-        return self.value >= 0
-
-    def prepare(self, X: Any, like: Count | None = None) -> Count:
-        checks.real(self.value, "value")
-        shape: tuple = getattr(X, "shape", ())
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        return Count(np.empty(checks.number_of(X), bool), np.dtype(dtype), shape[1] if len(shape) == 2 else None)
-
-    def fill(self, A: Count, B: Count, tile: np.ndarray) -> None:
-        tile[...] = self.value
-
-    def diagonal(self, A: Count) -> np.ndarray:
-        return np.full(len(A), self.value, A.dtype)
-
-    def vjp(self, A: Count, B: Count, W: np.ndarray) -> Gradients:
-        return {"value": W.sum()}
-
-    def input_vjp(self, A: Count, B: Count, W: np.ndarray) -> np.ndarray:
-        if A.n_columns is None:
-            return super().input_vjp(A, B, W)
-        return np.zeros((len(A), A.n_columns), A.dtype)

@@ -6,7 +6,7 @@ A kernel lays its inputs out once (`prepare`), fills tiles of values (`fill`) an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from representer.kernels import checks, tiles
 from representer.kernels.basis import Basis
 from representer.kernels.named_features import Features, no_features
 from representer.kernels.parameters import Parameters
+from representer.kernels.separated import Term
 
 Gradients = dict[str, Any]
 CountSlopes = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
@@ -123,6 +124,9 @@ class Kernel(Parameters):
 
     candidates: Any = None
     """From inputs to the `Candidates` beside them, among which pre-images are looked for; None if it does not know."""
+
+    separated: Callable[[Any, Any], Iterator[Term]] | None = None
+    """From rows x_i and one more, x, to k(x_i, x) as a sum of products over columns; None if it is of all columns."""
 
     @property
     def features(self) -> Features:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from representer._loops import category_mismatches
-from representer.kernels import candidates, checks
+from representer.kernels import candidates, checks, separated
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.candidates import Candidates
 from representer.kernels.labels import keys_of
@@ -53,6 +53,7 @@ class Categorical(Kernel):
     """
 
     on_vectors = False
+    separated = separated.of_categories
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from representer.kernels import checks
+from representer.kernels import checks, separated
 from representer.kernels.algebra import Wrapper
 from representer.kernels.base import Gradients, Kernel, require_kernel
 from representer.kernels.dates import as_days, dates_as_days, is_date
@@ -67,6 +67,7 @@ class On(Wrapper, Kernel):  # type: ignore[override]
         self.columns = columns
 
     on_vectors = False
+    separated = separated.of_columns
 
     candidates = None
 

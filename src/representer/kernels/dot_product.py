@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from representer.kernels import checks, laws
+from representer.kernels import checks, laws, separated
 from representer.kernels.base import CountSlopes, Gradients, Kernel, Radial, ScalarForm, add_gradients, raise_to
 from representer.kernels.basis import Basis, Columns
 from representer.kernels.named_features import Features, NamedFeatures
@@ -84,6 +84,7 @@ class Linear(DotProduct):
     """
 
     linear = True
+    separated = separated.of_linear
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale

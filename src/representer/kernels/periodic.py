@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from representer.kernels import checks
+from representer.kernels import checks, separated
 from representer.kernels.base import Gradients
 from representer.kernels.prepared import Vectors
 from representer.kernels.stationary import RBF, Stationary
@@ -34,6 +34,7 @@ class Periodic(Stationary):
     """
 
     decreasing = True
+    separated = separated.of_periodic
 
     def __init__(self, length_scale: Any = None, period: Any = 1.0):
         self.length_scale = length_scale

@@ -1,7 +1,6 @@
 """Stationary kernels: k(x, y) = phi(s), s = sum_f (x_f - y_f)^2 / length_scale_f^2.
 
-A kernel gives phi and its derivative on a tile of s, in place; a new one is about ten lines. Laplacian uses another
-distance.
+A kernel gives phi and its derivative on a tile of s, in place. Laplacian uses another distance.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from scipy import sparse, special
 from sklearn.base import clone
 
 from representer._loops import radial, squared_distances, symmetric
-from representer.kernels import checks, laws
+from representer.kernels import checks, laws, separated
 from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients
 from representer.kernels.prepared import (
     FEW_COLUMNS,
@@ -74,8 +73,7 @@ class Stationary(ScalarForm, Kernel):
 
     @property
     def radial(self) -> Radial | None:  # type: ignore[override]
-        log = getattr(self, "log_phi", None)
-        fill = lambda A, B, tile: A.squared_distances(B, tile)  # noqa: E731
+        fill, log = lambda A, B, tile: A.squared_distances(B, tile), getattr(self, "log_phi", None)
         return Radial(fill, self.squared_distance_in_H, log) if self.decreasing else None
 
     def squared_distance_in_H(self, s: np.ndarray) -> np.ndarray:
@@ -183,6 +181,7 @@ class RBF(Stationary):
     decreasing = True
     cheap = True
     law = laws.Normal()
+    separated = separated.of_rbf
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale
@@ -216,6 +215,7 @@ class Matern(Stationary):
 
     decreasing = True
     law = laws.Student()
+    separated = separated.of_matern
 
     def __init__(self, length_scale: Any = None, nu: float = 1.5):
         self.length_scale = length_scale
@@ -253,8 +253,7 @@ class Matern(Stationary):
             return np.log1p(r) - r
         if self.nu == 2.5:
             return np.log1p(r + r * r / 3.0) - r
-        near = np.minimum(r, 100.0)  # beyond, K_nu(r) may underflow, but exp(r) K_nu(r) does not
-        far = np.maximum(r, 100.0)
+        near, far = np.minimum(r, 100.0), np.maximum(r, 100.0)  # beyond, K_nu(r) may underflow, exp(r) K_nu(r) not
         ends = np.log(special.kve(self.nu, far)) - far + self.nu * np.log(0.5 * far) + np.log(2.0)
         return np.where(r < 100.0, np.log(_bessel(near, self.nu)), ends - special.gammaln(self.nu))
 
@@ -275,8 +274,7 @@ class Matern(Stationary):
             radial.matern12(np.multiply(s, 5.0, out=s))
             s *= -(5.0 / 6.0) * (1.0 + r)
         else:
-            # (r^nu K_nu)' = -r^nu K_(nu-1) and ds = r dr / nu
-            s[...] = self._bessel_slope(r.astype(np.float64))
+            s[...] = self._bessel_slope(r.astype(np.float64))  # (r^nu K_nu)' = -r^nu K_(nu-1) and ds = r dr / nu
 
     def _bessel_slope(self, r: np.ndarray) -> np.ndarray:
         if self.nu > 1:
@@ -311,6 +309,7 @@ class RationalQuadratic(Stationary):
 
     decreasing = True
     law = laws.Mixture()
+    separated = separated.of_rational_quadratic
 
     def __init__(self, length_scale: Any = None, mixture: float = 1.0):
         self.length_scale = length_scale
@@ -355,6 +354,7 @@ class Laplacian(Kernel):
     """
 
     law = laws.Cauchy()
+    separated = separated.of_laplacian
 
     def __init__(self, length_scale: Any = None):
         self.length_scale = length_scale

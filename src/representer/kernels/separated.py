@@ -1,0 +1,245 @@
+"""Kernels as sums of products over columns, and what each column adds to a value: exact Shapley values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from representer.kernels import checks
+from representer.kernels.tiles import block
+
+LOG_STEP = 0.25
+"""Of the trapezoidal rule in log u; its error is about exp(-pi^2 / step)."""
+NEGLIGIBLE = 1e-17
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """weight * prod_c present_c, a number for each row x_i; a column that is removed has absent_c instead of present_c.
+
+    Columns that the kernel does not take apart are one factor.
+    """
+
+    weight: float
+    factors: dict[Key, tuple[np.ndarray, Any]]
+    """present and absent, by the columns of a factor: their numbers in the inputs, or their names."""
+
+    def times(self, other: Term) -> Term:
+        """The product of two terms; factors of the same columns are one."""
+        factors = dict(self.factors)
+        for columns, (present, absent) in other.factors.items():
+            before = factors.get(columns, (1.0, 1.0))
+            factors[columns] = before[0] * present, before[1] * absent
+        return Term(self.weight * other.weight, factors)
+
+    def renamed(self, columns: list) -> Term:
+        """The same with names for numbers of columns."""
+        return Term(self.weight, {tuple(columns[c] for c in key): pair for key, pair in self.factors.items()})
+
+
+def terms_of(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """Terms whose sum is k(x_i, x) for all x_i; a kernel that is not taken apart is one factor of all its columns."""
+    if kernel.separated is not None:
+        yield from kernel.separated(X, x)
+        return
+    yield whole(kernel, X, x)
+
+
+def whole(kernel: Any, X: Any, x: Any) -> Term:
+    """A term with one factor of all columns, which is 1 where they are removed."""
+    shape = getattr(X, "shape", (0,))
+    inputs = kernel.prepare(X)
+    values = block(kernel, kernel.prepare(x, like=inputs), inputs)[0].astype(np.float64)
+    return Term(1.0, {tuple(range(shape[1] if len(shape) == 2 else 1)): (values, 1.0)})
+
+
+# ---- how each kernel is taken apart: methods of theirs ----
+
+
+def of_sum(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """The terms of both parts."""
+    yield from terms_of(kernel.left, X, x)
+    yield from terms_of(kernel.right, X, x)
+
+
+def of_product(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """Each term of one part with each of the other."""
+    right = list(terms_of(kernel.right, X, x))
+    return (left.times(other) for left in terms_of(kernel.left, X, x) for other in right)
+
+
+def of_multiple(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """The terms with a factor."""
+    return (Term(kernel.factor * term.weight, term.factors) for term in terms_of(kernel.kernel, X, x))
+
+
+def of_power(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """The power of a single term; those of several would be too many."""
+    terms = list(islice(terms_of(kernel.kernel, X, x), 2))
+    yield reduce(Term.times, kernel.exponent * terms) if len(terms) == 1 else whole(kernel, X, x)
+
+
+def of_constant(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """A term of no columns."""
+    yield Term(kernel.value, {})
+
+
+def of_columns(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """The terms of the kernel that some columns have."""
+    names = kernel.columns
+    names = [*names] if np.iterable(names) and not isinstance(names, str) else [names]
+    return (term.renamed(names) for term in terms_of(kernel.kernel, kernel.pick(X), kernel.pick(x)))
+
+
+def of_linear(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """A term for each column, in which x moves to the mean of the rows where it is removed."""
+    rows, one, scale = _numbers(kernel, X, x)
+    means, slopes = rows.mean(axis=0), rows / scale**2
+    for c, slope in enumerate(slopes.T):
+        yield Term(1.0, {(c,): (slope * one[c], slope * means[c])})
+
+
+def of_categories(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """exp(-[x_c != y_c] / l_c) for each column."""
+    A = kernel.prepare(X)
+    differ = A.codes != kernel.prepare(x, like=A).codes
+    return _mixture(differ / checks.length_scale(kernel.length_scale, A.codes.shape[1]), [1.0], [1.0])
+
+
+def of_rbf(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """exp(-s_c / 2) for each column, s the squared distance over length scales."""
+    return _mixture(_squares(kernel, X, x), [0.5], [1.0])
+
+
+def of_laplacian(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """exp(-|x_c - y_c| / l_c) for each column."""
+    return _mixture(np.sqrt(_squares(kernel, X, x)), [1.0], [1.0])
+
+
+def of_periodic(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """exp(-2 sin^2(pi (x_c - y_c) / p_c) / l_c^2) for each column."""
+    rows, one, scale = _numbers(kernel, X, x)
+    turns = (rows - one) / checks.length_scale(kernel.period, len(one), "period")
+    return _mixture((np.sin(np.pi * turns) / scale) ** 2, [2.0], [1.0])
+
+
+def of_matern(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """E exp(-nu s / (2 u)) for u of the Gamma law with shape nu: a mixture of RBF kernels."""
+    if kernel.nu == np.inf:
+        return of_rbf(kernel, X, x)
+    nodes, weights = gamma_nodes(float(kernel.nu))
+    return _mixture(_squares(kernel, X, x), kernel.nu / (2.0 * nodes), weights)
+
+
+def of_rational_quadratic(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
+    """E exp(-s u / (2 a)) for u of the Gamma law with shape a, the mixture of the kernel."""
+    nodes, weights = gamma_nodes(float(kernel.mixture))
+    return _mixture(_squares(kernel, X, x), nodes / (2.0 * kernel.mixture), weights)
+
+
+def _numbers(kernel: Any, X: Any, x: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of numbers and one more, in float64, and the length scales."""
+    rows, one = checks.vectors(X, kernel), checks.vectors(x, kernel)
+    if not isinstance(rows, np.ndarray) or not isinstance(one, np.ndarray):
+        raise TypeError("Columns of sparse rows are too many to be told apart; fit to X.toarray().")
+    return rows.astype(np.float64), one.astype(np.float64)[0], checks.length_scale(kernel.length_scale, rows.shape[1])
+
+
+def _squares(kernel: Any, X: Any, x: Any) -> np.ndarray:
+    """(x_ic - x_c)^2 / l_c^2."""
+    rows, one, scale = _numbers(kernel, X, x)
+    return ((rows - one) / scale) ** 2
+
+
+def _mixture(distances: np.ndarray, rates: Any, weights: Any) -> Iterator[Term]:
+    """sum_q w_q prod_c exp(-rate_q d_ic), for distances d of shape (n, columns)."""
+    for rate, weight in zip(rates, weights, strict=True):
+        values = np.exp(-rate * distances)
+        yield Term(float(weight), {(c,): (values[:, c], 1.0) for c in range(values.shape[1])})
+
+
+def gamma_nodes(shape: float) -> tuple[np.ndarray, np.ndarray]:
+    """sum_q w_q g(u_q) = E g(u) for u of the Gamma law: nodes and weights of the trapezoidal rule in log u.
+
+    g has to be analytic in log u, as exp(-s u) and exp(-s / u) are; the rule then converges geometrically.
+    """
+    step = min(LOG_STEP, 0.6 / np.sqrt(shape))
+    x = np.arange(np.log(shape) - 45.0 / min(shape, np.sqrt(shape)), np.log(shape + 12.0 * np.sqrt(shape) + 45.0), step)
+    logs = shape * x - np.exp(x)
+    weights = np.exp(logs - logs.max())
+    kept = weights > NEGLIGIBLE * weights.sum()
+    return np.exp(x[kept]), weights[kept] / weights[kept].sum()
+
+
+# ---- shares of columns ----
+
+
+@dataclass(frozen=True)
+class ColumnShares:
+    """What columns add to f(x) = base + the sum of all shares: Shapley values of removing columns.
+
+    A column is removed from a product of kernels by replacing its factor with 1, as if all rows agreed with x in it;
+    from a linear part by moving x to the mean of the rows in it. Columns that a kernel does not take apart share one
+    value.
+    """
+
+    base: float
+    """f with all columns removed."""
+    shares: dict[Key, float]
+
+
+def column_shares(f: Any, x: Any, owners: dict[Any, Any]) -> ColumnShares:
+    r"""phi_c = sum_i a_i (z_ic - r_ic) \int_0^1 prod_{l != c} (r_il + t (z_il - r_il)) dt, summed over terms.
+
+    f has a kernel, inputs X, coefficients coef and a constant. z is the factor of a column and r what replaces it. The
+    integrand is a polynomial of degree d - 1, so that ceil(d / 2) Gauss-Legendre nodes are exact. Columns with the same
+    owner are one player.
+    """
+    groups: dict[Any, tuple] = {}
+    for term in terms_of(f.kernel, x, x):  # which columns go together is known from any rows
+        for key in term.factors:
+            _join(groups, [owners.get(c, c) for c in key])
+    coef = np.asarray(f.coef, np.float64)
+    base, shares = float(f.constant), dict.fromkeys(groups.values(), 0.0)
+    for term in terms_of(f.kernel, f.X, x):
+        players: dict[tuple, tuple[Any, Any]] = {}
+        for key, (present, absent) in term.factors.items():
+            player = groups[owners.get(key[0], key[0])]
+            before = players.get(player, (1.0, 1.0))
+            players[player] = before[0] * present, before[1] * absent
+        empty, parts = _term_shares(list(players.values()), coef)
+        base += term.weight * empty
+        for player, part in zip(players, parts, strict=True):
+            shares[player] += term.weight * float(part)
+    return ColumnShares(base, shares)
+
+
+def _join(groups: dict[Any, tuple], columns: list) -> None:
+    """Make columns members of one group, with all that they were together with."""
+    members = dict.fromkeys(member for column in columns for member in groups.get(column, (column,)))
+    for member in members:
+        groups[member] = tuple(members)
+
+
+def _term_shares(factors: list[tuple[Any, Any]], coef: np.ndarray) -> tuple[float, np.ndarray]:
+    """sum_i a_i prod_c r_ic, and the share of each factor in sum_i a_i prod_c z_ic."""
+    n, d = len(coef), len(factors)
+    if not d:
+        return float(coef.sum()), np.zeros(0)
+    absent = np.stack([np.broadcast_to(np.asarray(r, np.float64), n) for _, r in factors])
+    change = np.stack([np.broadcast_to(np.asarray(z, np.float64), n) for z, _ in factors]) - absent
+    nodes, weights = np.polynomial.legendre.leggauss((d + 1) // 2)
+    parts = np.zeros(d)
+    for t, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
+        mixed = absent + t * change
+        before, after = np.ones((d, n)), np.ones((d, n))  # products of the others without division, as some are zero
+        np.cumprod(mixed[:-1], axis=0, out=before[1:])
+        after[:-1] = np.cumprod(mixed[:0:-1], axis=0)[::-1]
+        parts += weight * np.einsum("cn,cn,cn,n->c", change, before, after, coef)
+    return float(coef @ absent.prod(axis=0)), parts
