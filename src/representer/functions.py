@@ -157,7 +157,7 @@ class Function:
         coef = self.coef.astype(np.float64)
         return named_features.explain(self.kernel, self.X, coef, float(self.constant), x, n)
 
-    def column_shares(self, x: Any, owners: dict[Any, Any] | None = None) -> ColumnShares:
+    def column_shares(self, x: Any, owners: dict[Any, Any] | None = None, reference: Any = None) -> ColumnShares:
         """What each column adds to f(x) at a single input: exact Shapley values, for products and sums of kernels.
 
         A column is removed from a product of kernels, such as RBF, by replacing its factor with 1, as if all inputs
@@ -169,12 +169,21 @@ class Function:
         x : inputs of the kernel, one of them
         owners : dict, optional
             Columns with the same owner, such as the levels of a category, are removed together.
+        reference : inputs of the kernel, optional
+            Removed columns have the values of these instead; shares are the mean over them, and the base is the mean
+            of f at them.
         """
         if self.coef.ndim == 2:
             raise ValueError(f"This function has {self.coef.shape[1]} outputs; pick one, such as f[0].")
         if checks.number_of(x) != 1:
             raise ValueError(f"x holds {checks.number_of(x)} inputs; a single one is explained, so pass one row.")
-        return column_shares(self, x, owners or {})
+        owners = owners or {}
+        if reference is None:
+            return column_shares(self, x, owners)
+        each = [checks.take(reference, np.array([i])) for i in range(checks.number_of(reference))]
+        found = [column_shares(self, x, owners, one) for one in each]
+        shares = {key: float(np.mean([part.shares[key] for part in found])) for key in found[0].shares}
+        return ColumnShares(float(np.mean([part.base for part in found])), shares)
 
     # ---- the Hilbert space ----
 

@@ -84,6 +84,19 @@ def test_shares_are_those_of_all_subsets(kernel):
         assert found.shares[(column,)] == pytest.approx(share, abs=1e-13)
 
 
+@pytest.mark.parametrize("kernel", [RBF(L), Matern(L, nu=1.5) + 0.3 * Linear(L)])
+def test_removed_columns_may_have_the_values_of_others(kernel):
+    found = Function(kernel, X, COEF, 0.7).column_shares(NEW, reference=X[:2])
+
+    def value(columns):
+        mixed = np.where(np.isin(np.arange(4), list(columns)), NEW, X[:2])
+        return np.mean(COEF @ kernel(X, mixed))
+
+    assert found.base == pytest.approx(0.7 + value(()), abs=1e-13)
+    for column, share in brute_force(value, range(4)).items():
+        assert found.shares[(column,)] == pytest.approx(share, abs=1e-12)
+
+
 def test_a_linear_part_moves_to_the_mean():
     f = Function(Linear(L), X, COEF, 0.7)
     found = f.column_shares(NEW)

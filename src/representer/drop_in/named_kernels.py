@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from representer.kernels.algebra import Constant
 from representer.kernels.base import Kernel
+from representer.kernels.constant import Constant
 from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.histogram import Chi2
 from representer.kernels.precomputed import Precomputed

@@ -11,8 +11,9 @@ from sklearn.gaussian_process import kernels as theirs
 
 from representer.drop_in.white_noise import White
 from representer.kernels import checks
-from representer.kernels.algebra import Constant, Power, Product, Scaled, Sum
+from representer.kernels.algebra import Power, Product, Scaled, Sum
 from representer.kernels.base import Gradients, Kernel
+from representer.kernels.constant import Constant
 from representer.kernels.dot_product import Linear
 from representer.kernels.periodic import Periodic
 from representer.kernels.precomputed import Objects

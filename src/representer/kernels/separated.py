@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def terms_of(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
 
 def whole(kernel: Any, X: Any, x: Any) -> Term:
     """A term with one factor of all columns, which is 1 where they are removed."""
-    shape = getattr(X, "shape", (0,))
+    shape: tuple[int, ...] = getattr(X, "shape", (0,))
     inputs = kernel.prepare(X)
     values = block(kernel, kernel.prepare(x, like=inputs), inputs)[0].astype(np.float64)
     return Term(1.0, {tuple(range(shape[1] if len(shape) == 2 else 1)): (values, 1.0)})
@@ -185,8 +185,8 @@ class ColumnShares:
     """What columns add to f(x) = base + the sum of all shares: Shapley values of removing columns.
 
     A column is removed from a product of kernels by replacing its factor with 1, as if all rows agreed with x in it;
-    from a linear part by moving x to the mean of the rows in it. Columns that a kernel does not take apart share one
-    value.
+    from a linear part by moving x to the mean of the rows in it; with reference inputs by giving x their values there.
+    Columns that a kernel does not take apart share one value.
     """
 
     base: float
@@ -194,12 +194,12 @@ class ColumnShares:
     shares: dict[Key, float]
 
 
-def column_shares(f: Any, x: Any, owners: dict[Any, Any]) -> ColumnShares:
+def column_shares(f: Any, x: Any, owners: dict[Any, Any], reference: Any = None) -> ColumnShares:
     r"""phi_c = sum_i a_i (z_ic - r_ic) \int_0^1 prod_{l != c} (r_il + t (z_il - r_il)) dt, summed over terms.
 
     f has a kernel, inputs X, coefficients coef and a constant. z is the factor of a column and r what replaces it. The
     integrand is a polynomial of degree d - 1, so that ceil(d / 2) Gauss-Legendre nodes are exact. Columns with the same
-    owner are one player.
+    owner are one player. With a reference, an input, r is the factor of its column instead.
     """
     groups: dict[Any, tuple] = {}
     for term in terms_of(f.kernel, x, x):  # which columns go together is known from any rows
@@ -207,9 +207,11 @@ def column_shares(f: Any, x: Any, owners: dict[Any, Any]) -> ColumnShares:
             _join(groups, [owners.get(c, c) for c in key])
     coef = np.asarray(f.coef, np.float64)
     base, shares = float(f.constant), dict.fromkeys(groups.values(), 0.0)
-    for term in terms_of(f.kernel, f.X, x):
+    others = repeat(None) if reference is None else terms_of(f.kernel, f.X, reference)
+    for term, other in zip(terms_of(f.kernel, f.X, x), others, strict=False):
         players: dict[tuple, tuple[Any, Any]] = {}
         for key, (present, absent) in term.factors.items():
+            absent = absent if other is None else other.factors[key][0]
             player = groups[owners.get(key[0], key[0])]
             before = players.get(player, (1.0, 1.0))
             players[player] = before[0] * present, before[1] * absent
