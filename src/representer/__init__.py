@@ -59,7 +59,9 @@ if TYPE_CHECKING:  # for type checkers and editors, which do not run this file
     from representer.io import save as save
     from representer.preimage import preimage as preimage
     from representer.rows import rows as rows
+    from representer.tables.explaining import explain as explain
     from representer.tables.fitting import fit_table as fit_table
+    from representer.tables.suspicious import suspicious_labels as suspicious_labels
 
 __version__ = "0.1.0.dev0"
 
@@ -100,6 +102,7 @@ _PLACES = {
     "SVCPath": "estimators.svc_path",
     "Sketch": "features.sketch",
     "SpectralClustering": "estimators.spectral_clustering",
+    "explain": "tables.explaining",
     "fit_table": "tables.fitting",
     "herding": "estimators.herding",
     "landmarks": "features.landmarks",
@@ -109,6 +112,7 @@ _PLACES = {
     "project": "functions",
     "rows": "rows",
     "save": "io",
+    "suspicious_labels": "tables.suspicious",
 }
 """Where each public name is defined; `tests/test_lazy_import.py` compares this with the imports above."""
 

@@ -1,0 +1,234 @@
+"""Why a model predicts what it does for one row: which training rows and which columns made it, and what it knows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from representer.estimators.inputs import check_inputs, evenly_spaced
+from representer.functions import Function
+from representer.gram.tiled import Gram
+from representer.kernels import checks
+from representer.tables.familiarity import Familiarity
+from representer.tables.reading import read_table
+
+REFERENCE_WORK, MOST_REFERENCES = 3e5, 16
+"""Training rows times references, and references at most, whose values removed columns have."""
+REMOVED = "A removed column has the values of some training rows; the shares are the mean over those."
+
+
+@dataclass(frozen=True)
+class RowExplanation:
+    """f(x) = intercept + what each training row adds = base + what each column adds; both sums are exact."""
+
+    row: int
+    what: str
+    """What f is: the prediction, its logarithm, or the score of a class."""
+    value: float
+    intercept: float
+    up: tuple[tuple[int, float], ...]
+    """Training rows that add most, and what they add: alpha_i k(x_i, x)."""
+    down: tuple[tuple[int, float], ...]
+    """Training rows that take most off."""
+    other_rows: float
+    """What all other rows add together."""
+    rows_are: str
+    """What the numbers count: "training row", or "landmark" of a fit in the span of some rows."""
+    base: float
+    """f with all columns removed: the mean of f over some training rows."""
+    columns: tuple[tuple[str, str, float], ...]
+    """Name, cell, and exact Shapley value of each column; columns that the kernel does not take apart are together."""
+    unfamiliar: bool
+    """Whether the training rows say next to nothing about this one."""
+    extrapolated: tuple[str, ...]
+    """Columns in which the row is outside the range of the training rows."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and words by name."""
+        return asdict(self) | {"removed": REMOVED}
+
+    def __str__(self) -> str:
+        lines = [f"row {self.row}: {self.what} = {self.value:.5g}", f"  {self.base:+.4g} on average"]
+        lines += [f"  {share:+.4g} by {name} = {cell}" for name, cell, share in self.columns]
+        lines += [f"or, by rows:  {self.intercept:+.4g} intercept"]
+        lines += [f"  {added:+.4g} by {self.rows_are} {i}" for i, added in (*self.up, *self.down)]
+        lines += [f"  {self.other_rows:+.4g} by all others"]
+        if self.unfamiliar:
+            lines.append("The training rows say next to nothing about this row: do not trust the prediction.")
+        if self.extrapolated:
+            lines.append(f"Outside the range of the training rows: {', '.join(self.extrapolated)}.")
+        return "\n".join([*lines, REMOVED])
+
+    __repr__ = __str__
+
+
+def explain(model: Any, X: Any, row: int = 0, *, output: Any = None, n: int = 5) -> RowExplanation:
+    """Which training rows and which columns made the prediction of one row of X.
+
+    Parameters
+    ----------
+    model : fitted estimator with one function, such as KernelRegressor, KernelClassifier, KernelRidge,
+        GaussianProcessRegressor or SVC, or the model of `fit_table`
+    X : inputs of the model
+    row : int
+        The row of X, from 0.
+    output : label of a class, or number of a target, optional
+        Which of several functions is explained; the predicted class where none is given.
+    n : int
+        How many rows are listed in each direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from representer import KernelRidge, explain
+    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]])
+    >>> found = explain(KernelRidge(alpha=0.1).fit(X, [0.0, 1.0, 2.0]), X, row=2)
+    >>> [name for name, _, share in found.columns if abs(share) > 1e-12]
+    ['x0']
+    """
+    model = getattr(model, "model", model)  # of a TableFit
+    estimator = getattr(model, "estimator", model)
+    machine = getattr(estimator, "machine", estimator)
+    check_is_fitted(machine)
+    if not isinstance(getattr(machine, "function_", None), Function):
+        raise TypeError(f"{type(machine).__name__} has no single fitted function to explain.")
+    X = read_table(X).frame if hasattr(model, "kernel_rows") else X
+    rows = _rows(model, estimator, X)
+    checks.integer(n, "n")
+    count = checks.number_of(rows)
+    if not -count <= checks.integer(row, "row", -count) < count:
+        raise ValueError(f"row is {row}, but there are {count} rows; give a number from 0 to {count - 1}.")
+    one = checks.take(rows, np.array([row % count]))
+    f, what = _one_output(machine, one, output, getattr(model, "target", None))
+    unfamiliar = _is_unfamiliar(model, machine, f, one)
+    f, one = _centred(estimator, f, one)
+    added = np.asarray(f.coef, np.float64) * np.asarray(Gram(f.kernel, f.X, one).dense(), np.float64)[:, 0]
+    order = np.argsort(added, kind="stable")
+    up, down = [i for i in order[::-1][:n] if added[i] > 0.0], [i for i in order[:n] if added[i] < 0.0]
+    owners = _owners(estimator)
+    wanted = int(np.clip(REFERENCE_WORK / len(added), 1, MOST_REFERENCES))
+    shares = f.column_shares(one, owners, checks.take(f.X, evenly_spaced(len(added), wanted)))
+    numbers = getattr(machine, "support_", None)
+    numbers = np.arange(len(added)) if numbers is None or len(numbers) != len(added) else numbers
+    cells = _cells(X, row % count)
+    in_span = machine.kernel_.original is not machine.kernel_
+    return RowExplanation(
+        row=row % count,
+        what=what,
+        value=float(f.constant + added.sum()),
+        intercept=float(f.constant),
+        up=tuple((int(numbers[i]), float(added[i])) for i in up),
+        down=tuple((int(numbers[i]), float(added[i])) for i in down),
+        other_rows=float(np.delete(added, [*up, *down]).sum()),
+        rows_are="landmark" if in_span else "training row",
+        base=shares.base,
+        columns=_named(shares.shares, estimator, X, cells),
+        unfamiliar=unfamiliar,
+        extrapolated=_extrapolated(f.X, one, owners, _names(estimator, X)),
+    )
+
+
+def _rows(model: Any, estimator: Any, X: Any) -> Any:
+    """What the kernel sees of X."""
+    if hasattr(model, "kernel_rows"):
+        return model.kernel_rows(X)
+    return estimator.rows_of(X) if hasattr(estimator, "rows_of") else check_inputs(model, X, model.kernel_, reset=False)
+
+
+def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[Function, str]:
+    """The function that is explained, and what it is."""
+    f, classes = machine.function_, getattr(machine, "classes_", None)
+    if f.coef.ndim == 1:
+        if classes is not None:
+            return f, f"score of {classes[-1]!s} (positive speaks for it, negative for {classes[0]!s})"
+        logarithm = target is not None and (target.logarithm or target.task == "counts")
+        return f, f"logarithm of {target.name}" if logarithm else "prediction"
+    outputs = list(range(f.coef.shape[1])) if classes is None or len(classes) != f.coef.shape[1] else list(classes)
+    if output is None and (classes is None or len(classes) != f.coef.shape[1]):
+        raise ValueError(f"The model has {len(outputs)} functions; choose one by output=, from 0 to {outputs[-1]}.")
+    if output is None:
+        output = outputs[int(np.argmax(f(one)[0]))]
+    if output not in outputs:
+        raise ValueError(f"output is {output!r}; it may be one of {', '.join(map(str, outputs))}.")
+    return f[outputs.index(output)], f"score of {output!s}"
+
+
+def _centred(estimator: Any, f: Function, one: Any) -> tuple[Function, Any]:
+    """The same function of columns counted from their medians, as the fit had it: coefficients add up to zero there."""
+    centre = getattr(estimator, "_centre", None)
+    if centre is None:
+        return f, one
+    moved = Function(f.kernel, f.X - centre, f.coef)
+    constant = float((f(one) - moved(one - centre))[0])
+    return moved.with_coef(f.coef, constant), one - centre
+
+
+def _encoding(estimator: Any) -> Any:
+    return getattr(getattr(estimator, "searched", estimator), "_encoding", None)
+
+
+def _owners(estimator: Any) -> dict[Any, Any]:
+    """The column of the table behind each column of numbers, such as the level of a category."""
+    encoding = _encoding(estimator)
+    if encoding is None:
+        return {}
+    named = [(name, code.name) for code in encoding.codes for name in code.names]
+    return dict(named) | {i: owner for i, (_, owner) in enumerate(named)}
+
+
+def _names(estimator: Any, X: Any) -> list[str]:
+    """Names of the columns by their numbers, where they have some."""
+    if hasattr(estimator, "feature_names_in_"):
+        return [str(name) for name in estimator.feature_names_in_]
+    return [str(name) for name in X.columns] if hasattr(X, "columns") else []
+
+
+def _cells(X: Any, row: int) -> dict[str, Any]:
+    if not hasattr(X, "columns"):
+        return {f"x{c}": value for c, value in enumerate(X[row])} if isinstance(X, np.ndarray) and X.ndim == 2 else {}
+    return {str(name): X[name].iloc[row] if hasattr(X, "iloc") else X[name][row] for name in X.columns}
+
+
+def _named(shares: dict, estimator: Any, X: Any, cells: dict[str, Any]) -> tuple[tuple[str, str, float], ...]:
+    """Names, cells and shares, the largest first."""
+    names = _names(estimator, X)
+
+    def name_of(column: Any) -> str:
+        if isinstance(column, int | np.integer):
+            return names[column] if column < len(names) else f"x{column}"
+        return str(column)
+
+    found = []
+    for player, share in shares.items():
+        labels = [name_of(column) for column in player]
+        found.append((" and ".join(labels), ", ".join(_cell(cells.get(label, "?")) for label in labels), share))
+    return tuple(sorted(found, key=lambda each: -abs(each[2])))
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _is_unfamiliar(model: Any, machine: Any, f: Function, one: Any) -> bool:
+    if hasattr(model, "familiarity"):
+        return bool(model.familiarity.unfamiliar(one)[0])
+    alpha = np.mean(getattr(machine, "alpha_", 0.0))
+    return bool(Familiarity.of(f.kernel, f.X, float(alpha)).unfamiliar(one)[0])
+
+
+def _extrapolated(X: Any, one: Any, owners: dict[Any, Any], names: list[str]) -> tuple[str, ...]:
+    """Columns of numbers in which a row is outside the range of others."""
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        pairs = [(c, X[:, c], one[0, c]) for c in range(X.shape[1])]
+    elif hasattr(X, "columns"):
+        pairs = [(c, np.asarray(X[c]), np.asarray(one[c])[0]) for c in X.columns]
+    else:
+        return ()
+    outside = [
+        c for c, column, value in pairs if column.dtype.kind in "iuf" and not column.min() <= value <= column.max()
+    ]
+    found = [owners.get(c, names[c] if isinstance(c, int) and c < len(names) else c) for c in outside]
+    return tuple(dict.fromkeys(f"x{c}" if isinstance(c, int) else str(c) for c in found))

@@ -1,0 +1,86 @@
+"""Explanations add up to the prediction by rows and by columns, name what they mean, and know what is unfamiliar."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from representer import (
+    SVC,
+    GaussianProcessRegressor,
+    KernelClassifier,
+    KernelPCA,
+    KernelRegressor,
+    KernelRidge,
+    explain,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 3)) + np.array([0.0, 2000.0, -5.0])
+Y = np.sin(2.0 * X[:, 0]) + 0.05 * (X[:, 1] - 2000.0) + 0.05 * RNG.normal(size=80)
+MODELS = [
+    KernelRidge(alpha=0.1, fit_intercept=True).fit(X, Y),
+    KernelRegressor().fit(X, Y),
+    GaussianProcessRegressor().fit(X, Y),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_both_sums_are_the_prediction(model):
+    found = explain(model, X, row=17, n=3)
+    assert found.value == pytest.approx(float(model.predict(X[17:18])[0]), abs=1e-8)
+    by_rows = found.intercept + sum(added for _, added in (*found.up, *found.down)) + found.other_rows
+    by_columns = found.base + sum(share for _, _, share in found.columns)
+    assert by_rows == pytest.approx(found.value, abs=1e-10)
+    assert by_columns == pytest.approx(found.value, abs=1e-8)
+    assert {name for name, _, _ in found.columns} == {"x0", "x1", "x2"}
+    assert [added for _, added in found.up] == sorted((added for _, added in found.up), reverse=True)
+    assert "on average" in str(found)
+    assert found.as_dict()["removed"].startswith("A removed column")
+
+
+def test_the_column_that_matters_comes_first():
+    found = explain(MODELS[1], X, row=int(np.argmax(np.abs(X[:, 0]))))
+    assert found.columns[0][0] == "x0"
+    assert abs(found.columns[-1][2]) < 0.3 * abs(found.columns[0][2])
+
+
+def test_classes():
+    labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    model = KernelClassifier().fit(X, labels)
+    found = explain(model, X, row=3)
+    assert found.what == f"score of {model.predict(X[3:4])[0]}"
+    assert explain(model, X, row=3, output="b").what == "score of b"
+    with pytest.raises(ValueError, match="one of a, b, c"):
+        explain(model, X, output="d")
+    svm = SVC().fit(X, labels == "a")
+    seen = explain(svm, X, row=5)
+    assert seen.value == pytest.approx(float(svm.decision_function(X[5:6])[0]), abs=1e-9)
+    assert {i for i, _ in (*seen.up, *seen.down)} <= set(svm.support_)
+
+
+def test_frames_have_names_and_levels_go_together():
+    frame = pd.DataFrame({"size": X[:, 0], "city": RNG.choice(["Oslo", "Rome", "Bern"], 80), "age": X[:, 2]})
+    frame.loc[4, "age"] = np.nan
+    target = Y + (frame["city"] == "Oslo")
+    model = KernelRegressor().fit(frame, target)
+    found = explain(model, frame, row=2)
+    assert {name for name, _, _ in found.columns} == {"size", "city", "age"}
+    assert found.base + sum(share for *_, share in found.columns) == pytest.approx(found.value, abs=1e-8)
+    assert {name: cell for name, cell, _ in found.columns}["city"] == frame["city"][2]
+
+
+def test_strange_rows_are_said_to_be_so():
+    found = explain(MODELS[0], np.array([[40.0, 2000.0, -5.0]]))
+    assert found.unfamiliar
+    assert found.extrapolated == ("x0",)
+    assert "do not trust" in str(found)
+    assert not explain(MODELS[0], X, row=1).unfamiliar
+
+
+def test_errors_say_what_to_do():
+    with pytest.raises(ValueError, match="from 0 to 79"):
+        explain(MODELS[0], X, row=80)
+    with pytest.raises(TypeError, match="no single fitted function"):
+        explain(KernelPCA(2).fit(X), X)
+    with pytest.raises(ValueError, match="choose one by output="):
+        explain(KernelRidge().fit(X, X), X)

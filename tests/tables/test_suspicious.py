@@ -1,0 +1,37 @@
+"""Labels that were changed are found, and what the others predict is what a fit without the row predicts."""
+
+import numpy as np
+import pytest
+
+from representer import SVC, KernelClassifier, KernelRidge, suspicious_labels
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 2))
+
+
+def test_a_changed_number_is_found_with_what_the_others_predict():
+    y = np.sin(X[:, 0]) + 0.02 * RNG.normal(size=60)
+    y[11] += 2.0
+    model = KernelRidge(alpha=0.1, fit_intercept=True).fit(X, y)
+    (first, *_) = suspicious_labels(model, y)
+    rest = np.arange(60) != 11
+    without = KernelRidge(kernel=model.kernel_, alpha=0.1, fit_intercept=True).fit(X[rest], y[rest])
+    assert first.row == 11
+    assert first.others_predict == pytest.approx(float(without.predict(X[11:12])[0]), abs=1e-9)
+    assert "row 11" in str(first)
+
+
+def test_changed_classes_are_found():
+    labels = np.where(X[:, 0] > 0, "yes", "no")
+    clear = np.flatnonzero(np.abs(X[:, 0]) > 0.8)[:2]
+    labels[clear] = np.where(labels[clear] == "yes", "no", "yes")
+    found = suspicious_labels(KernelClassifier().fit(X, labels), labels, n=2)
+    assert {each.row for each in found} == set(clear)
+    assert all(each.given != each.others_predict for each in found)
+
+
+def test_errors_say_what_to_do():
+    with pytest.raises(TypeError, match="use KernelRegressor"):
+        suspicious_labels(SVC().fit(X, X[:, 0] > 0), X[:, 0] > 0)
+    with pytest.raises(ValueError, match="fitted to 60 rows"):
+        suspicious_labels(KernelRidge().fit(X, X[:, 0]), X[:5, 0])
