@@ -1,0 +1,86 @@
+"""What each column does: by how much predictions get worse without it, and how they change with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+EFFECT_ROWS = 400
+"""Rows in which a column is shuffled."""
+SECTION_ROWS, SECTION_POINTS = 60, 25
+"""Rows that are moved along a column, and the points on the way."""
+MOST_LEVELS_SHOWN = 12
+MOST_SECTIONS = 8
+
+
+@dataclass(frozen=True)
+class ColumnEffect:
+    """A column, its importance, and predictions along it."""
+
+    name: str
+    importance: float
+    """Share of the spread of predictions that is lost when the column is shuffled: the mean squared change over twice
+    their variance. 0 for a column that does nothing, about 1 for one that decides all."""
+    points: tuple[Any, ...] = ()
+    """Values of the column, evenly spaced numbers or the most frequent words; empty where there is no section."""
+    mean: tuple[float, ...] = ()
+    """The mean prediction of some rows that have all this value in the column; of a class its probability."""
+    lower: tuple[float, ...] = ()
+    """Lower quartile over the rows: the column acts differently for different rows where the band is wide."""
+    upper: tuple[float, ...] = ()
+
+
+def column_effects(model: Any, frame: Any, seed: int = 0) -> tuple[ColumnEffect, ...]:
+    """Effects of all columns that a `TableModel` uses on rows of a polars frame, the most important first."""
+    rng = np.random.default_rng(seed)
+    some = frame[np.sort(rng.permutation(frame.height)[:EFFECT_ROWS]).tolist()]
+    before = _values(model, some)
+    spread = 2.0 * max(float(before.var(axis=0).sum()), 1e-300)
+    importance = {}
+    for treatment in model.columns.treatments:
+        moved = some.with_columns(some[treatment.name].gather(rng.permutation(some.height).tolist()))
+        importance[treatment.name] = float(((_values(model, moved) - before) ** 2).sum(axis=1).mean()) / spread
+    types = {treatment.name: treatment.type for treatment in model.columns.treatments}
+    ordered = sorted(importance, key=lambda name: -importance[name])
+    drawn = [name for name in ordered if types[name] in ("number", "category")][:MOST_SECTIONS]
+    rows = some.head(SECTION_ROWS)
+    return tuple(
+        _section(model, rows, frame[name], types[name], importance[name])
+        if name in drawn
+        else ColumnEffect(name, importance[name])
+        for name in ordered
+    )
+
+
+def _values(model: Any, frame: Any) -> np.ndarray:
+    """Predictions of shape (rows, outputs): numbers, or the probability of each class."""
+    found = model.predicted(model.treated(frame))
+    values = found.prediction if found.probabilities is None else found.probabilities
+    return np.asarray(values, np.float64).reshape(frame.height, -1)
+
+
+def _section(model: Any, rows: Any, column: Any, kind: str, importance: float) -> ColumnEffect:
+    """Predictions of the rows with each of some values in the column; of classes the probability of the last."""
+    points = _points(column, kind)
+    moved = [rows.with_columns(column.head(1).clear().extend_constant(point, rows.height)) for point in points]
+    values = np.stack([_values(model, each)[:, -1] for each in moved])
+    low, high = np.quantile(values, [0.25, 0.75], axis=1)
+    numbers = tuple(float(str(p).replace(",", ".")) for p in points) if kind == "number" else tuple(map(str, points))
+    return ColumnEffect(
+        column.name, importance, numbers, tuple(values.mean(axis=1).tolist()), tuple(low.tolist()), tuple(high.tolist())
+    )
+
+
+def _points(column: Any, kind: str) -> list[Any]:
+    """Values of a column as they stand in the table."""
+    there = column.drop_nulls()
+    if kind == "category":
+        return there.value_counts(sort=True)[column.name].head(MOST_LEVELS_SHOWN).to_list()
+    keys = np.array([float(str(value).strip().replace(",", ".")) for value in there.to_list()])
+    low, high = np.quantile(keys, [0.01, 0.99])
+    wanted = np.linspace(low, high, SECTION_POINTS)
+    order = np.argsort(keys)
+    places = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+    return [there[int(i)] for i in dict.fromkeys(order[places].tolist())]
