@@ -1,11 +1,19 @@
-"""The demonstration runs to its end and has something to show."""
+"""The demonstration runs to its end, and says where its report lies."""
 
 import runpy
+import sys
 from pathlib import Path
+
+from representer import load
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
 
 
-def test_demo_runs(capsys):
+def test_demo_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["demo.py", str(tmp_path / "out"), "2"])
     runpy.run_path(str(DEMO), run_name="__main__")
-    assert capsys.readouterr().out.strip()
+    said = capsys.readouterr().out
+    report = tmp_path / "out" / "report.html"
+    assert f"Open the report: {report.resolve()}" in said
+    assert "<!DOCTYPE html>" in report.read_text(encoding="utf-8")
+    assert load(tmp_path / "out" / "model.repr").target.name == "price"
