@@ -35,7 +35,7 @@ def outcome(**changes):
         fitted_rows=50,
         judged_rows=50,
         protocol="half of the rows were set aside",
-        columns=(TableColumn(EVIL, "number", f"numbers such as {EVIL}", "as it is", 3, 10, True),),
+        columns=(TableColumn(f"{EVIL} column", "number", f"numbers such as {EVIL}", "as it is", 3, 10, True),),
         target_treatment="as it is",
         scores=(Score("R2", 0.8, 0.7, np.nan, True),),
         comparisons=(Comparison("a linear model", "R2", 0.7, 0.1, -0.05, 0.2),),

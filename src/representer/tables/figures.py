@@ -24,7 +24,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def drawn(draw: Callable[[Any], None], name: str, size: tuple[float, float] = (4.4, 3.2)) -> str:
+def drawn(draw: Callable[[Any], None], name: str, size: tuple[float, float] = (3.4, 2.9)) -> str:
     """The SVG element that ``draw`` makes of axes."""
     try:
         from matplotlib import rc_context
@@ -54,6 +54,7 @@ def truth_against_prediction(truth: np.ndarray, prediction: np.ndarray) -> str:
         ends = [min(truth.min(), prediction.min()), max(truth.max(), prediction.max())]
         axes.plot(ends, ends, color=INK, linewidth=0.8)
         axes.set(xlabel="prediction", ylabel="truth")
+        axes.locator_params(nbins=5)
 
     return drawn(draw, "truth")
 
@@ -65,6 +66,7 @@ def residuals(truth: np.ndarray, prediction: np.ndarray) -> str:
         cloud(axes, prediction, truth - prediction)
         axes.axhline(0.0, color=INK, linewidth=0.8)
         axes.set(xlabel="prediction", ylabel="truth - prediction")
+        axes.locator_params(nbins=5)
 
     return drawn(draw, "residuals")
 
@@ -77,7 +79,7 @@ def coverage(levels: Sequence[float], covered: Sequence[float]) -> str:
         axes.plot([0, *levels, 1], [0, *covered, 1], color=BLUE, marker="o", markersize=4)
         axes.set(xlabel="promised by the band", ylabel="rows set aside inside it", xlim=(0, 1), ylim=(0, 1.02))
 
-    return drawn(draw, "coverage", (3.4, 3.2))
+    return drawn(draw, "coverage")
 
 
 def reliability(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> str:
@@ -109,7 +111,7 @@ def roc(score: np.ndarray, positive: np.ndarray) -> str:
         axes.step(np.append(0, misses) / max(misses[-1], 1), np.append(0, hits) / max(hits[-1], 1), color=BLUE)
         axes.set(xlabel="false positives", ylabel="true positives", xlim=(0, 1), ylim=(0, 1.02))
 
-    return drawn(draw, "roc", (3.4, 3.2))
+    return drawn(draw, "roc")
 
 
 def section(points: Sequence[Any], mean: np.ndarray, band: Any, name: str) -> str:

@@ -107,7 +107,11 @@ def _band(effect: ColumnEffect) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−") if np.isfinite(value) else "–"
+    """Four digits, and thousands apart."""
+    if not np.isfinite(value):
+        return "–"
+    text = f"{float(f'{value:.4g}'):,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
+    return text.replace("-", "−")
 
 
 def _sentence(text: str) -> str:
