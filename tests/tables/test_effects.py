@@ -11,12 +11,12 @@ from representer.tables.effects import column_effects
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    size, noise, city = rng.uniform(0, 4, 150), rng.normal(size=150), rng.choice(["Oslo", "Rome"], 150)
+    size, noise, city = rng.uniform(0, 4, 100), rng.normal(size=100), rng.choice(["Oslo", "Rome"], 100)
     return pl.DataFrame({"noise": noise, "size": size, "city": city, "y": size**2 + 3.0 * (city == "Oslo")})
 
 
 def test_effects(table):
-    model = fit_table(table, "y", time_limit=3).model
+    model = fit_table(table, "y", time_limit=1).model
     effects = column_effects(model, table)
     assert [each.name for each in effects[:2]] == ["size", "city"]
     assert effects[2].importance < 0.03 < effects[1].importance < effects[0].importance

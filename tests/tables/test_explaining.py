@@ -44,9 +44,10 @@ def test_the_column_that_matters_comes_first():
     assert abs(found.columns[-1][2]) < 0.3 * abs(found.columns[0][2])
 
 
+@pytest.mark.filterwarnings("ignore:The search stopped")
 def test_classes():
     labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
-    model = KernelClassifier().fit(X, labels)
+    model = KernelClassifier(time_limit=1e-9).fit(X, labels)
     found = explain(model, X, row=3)
     assert found.what == f"score of {model.predict(X[3:4])[0]}"
     assert explain(model, X, row=3, output="b").what == "score of b"
@@ -58,11 +59,12 @@ def test_classes():
     assert {i for i, _ in (*seen.up, *seen.down)} <= set(svm.support_)
 
 
+@pytest.mark.filterwarnings("ignore:The search stopped")
 def test_frames_have_names_and_levels_go_together():
     frame = pd.DataFrame({"size": X[:, 0], "city": RNG.choice(["Oslo", "Rome", "Bern"], 80), "age": X[:, 2]})
     frame.loc[4, "age"] = np.nan
     target = Y + (frame["city"] == "Oslo")
-    model = KernelRegressor().fit(frame, target)
+    model = KernelRegressor(time_limit=1e-9).fit(frame, target)
     found = explain(model, frame, row=2)
     assert {name for name, _, _ in found.columns} == {"size", "city", "age"}
     assert found.base + sum(share for *_, share in found.columns) == pytest.approx(found.value, abs=1e-8)
