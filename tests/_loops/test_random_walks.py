@@ -1,6 +1,6 @@
 import numpy as np
 
-from representer._loops.random_walks import by_eigenvalues, product_graph, slopes_by_eigenvalues, total_walks
+from representer._loops.random_walks import by_eigenvalues, product_graph, total_walks
 
 
 def test_sums_over_eigenvalues():
@@ -8,8 +8,9 @@ def test_sums_over_eigenvalues():
     a, b, starts, others = rng.random((5, 2)), rng.random((4, 2)), np.array([0, 2, 5]), np.array([0, 1, 4])
     values, weights = np.ascontiguousarray(b.T)
     tile, slopes = np.empty((2, 2)), np.empty((2, 2))
-    by_eigenvalues(a, starts, values, weights, others, 0.5, tile)
-    slopes_by_eigenvalues(a, starts, values, weights, others, 0.5, slopes)
+    by_eigenvalues(a, starts, values, weights, others, 0.5, False, tile)
+    times = np.stack([a[:, 0], a[:, 0] * a[:, 1]], axis=1)
+    by_eigenvalues(times, starts, values, weights * values, others, 0.5, True, slopes)
     for i in range(2):
         for j in range(2):
             s, u = a[starts[i] : starts[i + 1]].T

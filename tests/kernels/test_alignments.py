@@ -75,6 +75,7 @@ def test_in_an_estimator():
     [
         (["abc", "abd"], "Series 0 is 'abc'"),
         ([[1.0, 2.0], [np.nan]], "Series 1 has no samples"),
+        ([[1.0, 2.0], []], "Series 1 has no samples"),
         ([[1.0, np.nan, 2.0]], "Series 0 has samples that are NaN"),
         ([np.zeros((2, 2, 2))], "Series 0 has 3 dimensions"),
         ([np.zeros((2, 2)), np.zeros((2, 3))], "2 to 3 columns"),

@@ -6,6 +6,7 @@ from scipy import sparse
 from representer import SVC, Gram
 from representer.kernels import Jaccard, MinMax, Spectrum, Tanimoto, WeisfeilerLehman
 from representer.kernels.fingerprints import BitRows
+from representer.kernels.prepared import SparseVectors
 from representer.testing import check_gram, check_kernel
 
 KERNELS = pytest.mark.parametrize("kernel", [Tanimoto(), MinMax()], ids=repr)
@@ -98,3 +99,13 @@ def test_bad_inputs():
         Tanimoto(packed=True)(np.zeros((1, 2), np.uint8), np.zeros((1, 1), np.uint8))
     with pytest.raises(ValueError, match="3 columns where the other inputs of Tanimoto have 4"):
         Tanimoto()(np.eye(3), np.eye(4))
+
+
+@KERNELS
+def test_lists_of_ones_where_rows_share_few(kernel):
+    X = np.random.default_rng(0).random((30, 2048)) < 0.01
+    A = kernel.prepare(X)
+    assert isinstance(A, SparseVectors)
+    assert isinstance(kernel.prepare(~X[:3], like=A), SparseVectors)
+    np.testing.assert_allclose(kernel(X), naive.matrix(kernel, X.astype(float), X.astype(float)), rtol=1e-15)
+    assert np.array_equal(kernel(~X[:3], X), kernel(np.asarray(~X[:3]).astype(np.uint8), X))

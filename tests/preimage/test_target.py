@@ -7,8 +7,8 @@ from preimage_cases import NESTED, RADIAL, inputs, random_function
 from scipy import sparse
 
 from representer import Function
-from representer.kernels import RBF, Callable, Linear, On, Periodic, Precomputed, Sigmoid, Spectrum
-from representer.preimage.target import Target, dense_rows, strips
+from representer.kernels import RBF, Callable, Linear, Normalized, On, Periodic, Precomputed, Sigmoid, Spectrum
+from representer.preimage.target import Target, dense_rows, differing, strips
 
 
 def naive_square(function, output, x):
@@ -112,3 +112,26 @@ def test_dense_rows():
     np.testing.assert_array_equal(dense_rows(sparse.csr_array(X), [2, 0]), [[4.0, 5.0], [0.0, 1.0]])
     assert dense_rows(X, [0]).dtype == np.float64
     assert dense_rows(X.astype(np.float32), [0]).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Spectrum(3), 2.0 * Spectrum(2, both_strands=True), Spectrum(3, weights=[1.0, 0.5, 2.0]) + Spectrum(1)],
+    ids=repr,
+)
+def test_edited_strings_are_scored_by_what_differs(kernel, rng):
+    x, edited = "ACGTTACGA", ["ACGTTACGA"[:i] + "T" + "ACGTTACGA"[i + j :] for i in range(10) for j in range(2)]
+    target = Target(Function(kernel, ["ACGT", "TTACG", "GGGACGT"], rng.normal(size=(3, 2))))
+    edited += ["", "A", "CAGTTACGA", "TTTTTTT", "ACGTTACGAACGTTACGA"]
+    for f in range(2):
+        found = target.edited_distances(x, edited, f)
+        np.testing.assert_allclose(found, target.squared_distances(edited, np.full(len(edited), f)), atol=1e-12)
+    assert target.edited_distances("", ["A", "ACG"], 0).shape == (2,)
+    assert max(map(len, differing(x, "ACGTTTACGA", target.window))) <= 2 * target.window
+    assert Target(Function(Normalized(kernel), ["ACGT"], [1.0])).window is None
+
+
+def test_stretches_that_differ():
+    assert differing("abcdefgh", "abcXefgh", 3) == ("bcdef", "bcXef")
+    assert differing("aaaa", "aaa", 2) == ("aa", "a")
+    assert differing("ab", "ab", 1) == ("", "")

@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-from representer._loops.jit import loop
+from representer._loops.jit import dividing_loop, loop
 
 
 def _ones(typing, word):
@@ -44,3 +44,13 @@ def common(A, B, tile):
             for w in range(words):
                 count += ones(A[i, w] & B[j, w])
             tile[i, j] = np.int64(count)
+
+
+@dividing_loop
+def ratios(a, b, tile):
+    """tile_ij <- s / (a_i + b_j - s), s the entry so far: what two rows share of what they have in all; 1 for 0 / 0."""
+    one = tile.dtype.type(1.0)
+    for i in range(tile.shape[0]):
+        for j in range(tile.shape[1]):
+            whole = a[i] + b[j] - tile[i, j]
+            tile[i, j] = tile[i, j] / whole if whole > 0.0 else one

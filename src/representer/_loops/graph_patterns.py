@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from representer._loops.jit import loop
+from representer._loops.jit import inlined_loop, loop
 from representer._loops.words import joined, mixed
 
 
@@ -20,6 +20,15 @@ def refine(labels, indptr, indices, edge_labels):
             around += joined(label, edge_labels[e]) if edge_labels.size else mixed(label)
         out[v] = joined(labels[v], around)
     return out
+
+
+@inlined_loop
+def slot(table, keys, key):
+    """The place of a hash table of entries where that of a key is, or is to be; free places hold -1."""
+    place = np.int64(key & np.uint64(table.size - 1))
+    while table[place] >= 0 and keys[table[place]] != key:
+        place = (place + 1) & (table.size - 1)
+    return place
 
 
 @loop
@@ -51,9 +60,7 @@ def distances(labels, starts, indptr, indices):
                 if u == s:
                     continue
                 key = joined(joined(labels[first + s], np.uint64(steps[u])), labels[first + u])
-                place = np.int64(key & np.uint64(table.size - 1))
-                while table[place] >= 0 and keys[table[place]] != key:
-                    place = (place + 1) & (table.size - 1)
+                place = slot(table, keys, key)
                 if table[place] >= 0:
                     amounts[table[place]] += 1.0
                     continue
@@ -68,10 +75,7 @@ def distances(labels, starts, indptr, indices):
                 if 2 * (size - begin) > table.size:  # a table twice as large, with the features of this graph
                     table = np.full(2 * table.size, -1)
                     for entry in range(begin, size):
-                        place = np.int64(keys[entry] & np.uint64(table.size - 1))
-                        while table[place] >= 0:
-                            place = (place + 1) & (table.size - 1)
-                        table[place] = entry
+                        table[slot(table, keys, keys[entry])] = entry
         for entry in range(begin, size):  # leave an empty table behind
             place = np.int64(keys[entry] & np.uint64(table.size - 1))
             while table[place] >= 0:

@@ -46,36 +46,35 @@ def invert(data, indices, starts, keys, frequent):
 
 
 @loop
+def shared(a_keys, b_keys):
+    """Where each key that both sides have stands on either side."""
+    places = np.empty((min(a_keys.size, b_keys.size), 2), np.int64)
+    p = q = size = 0
+    while p < a_keys.size and q < b_keys.size:
+        if a_keys[p] == b_keys[q]:
+            places[size, 0], places[size, 1] = p, q
+            size += 1
+        here, there = a_keys[p], b_keys[q]
+        p += here <= there
+        q += there <= here
+    return places[:size]
+
+
+@loop
 def add_products(a_keys, a_starts, a_rows, a_values, b_keys, b_starts, b_rows, b_values, tile):
     """tile_ij += sum of a_if b_jf over the columns f of the lists."""
-    p = q = 0
-    while p < a_keys.size and q < b_keys.size:
-        if a_keys[p] < b_keys[q]:
-            p += 1
-        elif b_keys[q] < a_keys[p]:
-            q += 1
-        else:
-            for s in range(a_starts[p], a_starts[p + 1]):
-                row, value = tile[a_rows[s]], a_values[s]
-                for t in range(b_starts[q], b_starts[q + 1]):
-                    row[b_rows[t]] += value * b_values[t]
-            p += 1
-            q += 1
+    for p, q in shared(a_keys, b_keys):
+        for s in range(a_starts[p], a_starts[p + 1]):
+            row, value = tile[a_rows[s]], a_values[s]
+            for t in range(b_starts[q], b_starts[q + 1]):
+                row[b_rows[t]] += value * b_values[t]
 
 
 @loop
 def add_minima(a_keys, a_starts, a_rows, a_values, b_keys, b_starts, b_rows, b_values, tile):
     """tile_ij += sum of min(a_if, b_jf) over the columns f of the lists, for entries >= 0."""
-    p = q = 0
-    while p < a_keys.size and q < b_keys.size:
-        if a_keys[p] < b_keys[q]:
-            p += 1
-        elif b_keys[q] < a_keys[p]:
-            q += 1
-        else:
-            for s in range(a_starts[p], a_starts[p + 1]):
-                row, value = tile[a_rows[s]], a_values[s]
-                for t in range(b_starts[q], b_starts[q + 1]):
-                    row[b_rows[t]] += min(value, b_values[t])
-            p += 1
-            q += 1
+    for p, q in shared(a_keys, b_keys):
+        for s in range(a_starts[p], a_starts[p + 1]):
+            row, value = tile[a_rows[s]], a_values[s]
+            for t in range(b_starts[q], b_starts[q + 1]):
+                row[b_rows[t]] += min(value, b_values[t])

@@ -8,22 +8,11 @@ MOST_STEPS = 100_000
 
 
 @dividing_loop
-def by_eigenvalues(a, a_starts, b_values, b_weights, b_starts, decay, tile):
-    """tile_ij <- sum_pq u_p v_q / (1 - decay s_p t_q), s and t eigenvalues and u and v weights of a_i and b_j."""
-    for i in range(tile.shape[0]):
-        for j in range(tile.shape[1]):
-            total = 0.0
-            for p in range(a_starts[i], a_starts[i + 1]):
-                rate, part = decay * a[p, 0], 0.0
-                for q in range(b_starts[j], b_starts[j + 1]):
-                    part += b_weights[q] / (1.0 - rate * b_values[q])
-                total += a[p, 1] * part
-            tile[i, j] = total
+def by_eigenvalues(a, a_starts, b_values, b_weights, b_starts, decay, squared, tile):
+    """tile_ij <- sum_pq u_p v_q / (1 - decay s_p t_q), s and t eigenvalues and u and v weights of a_i and b_j.
 
-
-@dividing_loop
-def slopes_by_eigenvalues(a, a_starts, b_values, b_weights, b_starts, decay, tile):
-    """The derivative of that with respect to the decay."""
+    Of which the denominator may be squared: with weights u s and v t it is then the derivative by the decay.
+    """
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
             total = 0.0
@@ -31,8 +20,8 @@ def slopes_by_eigenvalues(a, a_starts, b_values, b_weights, b_starts, decay, til
                 rate, part = decay * a[p, 0], 0.0
                 for q in range(b_starts[j], b_starts[j + 1]):
                     rest = 1.0 - rate * b_values[q]
-                    part += b_weights[q] * b_values[q] / (rest * rest)
-                total += a[p, 1] * a[p, 0] * part
+                    part += b_weights[q] / (rest * rest if squared else rest)
+                total += a[p, 1] * part
             tile[i, j] = total
 
 

@@ -320,7 +320,7 @@ class Scaled(Unary):
             require_definite(self, "a feature")
             return part.named(X).scaled(np.sqrt(self.factor))
 
-        return Features(named, lambda A, C: part.linear_form(A, self.factor * C))
+        return Features(named, lambda A, C: part.linear_form(A, self.factor * C), part.window)
 
     @property
     def radial(self) -> Radial | None:  # type: ignore[override]

@@ -133,7 +133,7 @@ def _one(x: Any, i: int) -> np.ndarray:
         raise ValueError(
             f"Series {i} has {x.ndim} dimensions; a series has shape (T,) or (T, d), and X is a list of them."
         )
-    x = x.reshape(len(x), -1)
+    x = x[:, None] if x.ndim == 1 else x
     there = np.flatnonzero(~np.isnan(x).all(axis=1))
     x = x[: there[-1] + 1] if len(there) else x[:0]
     if not len(x):

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from representer._loops import bits
 from representer.kernels import checks
 from representer.kernels.base import CountSlopes, Gradients, Kernel
 from representer.kernels.histogram import HistogramIntersection, histograms
 from representer.kernels.prepared import Prepared, SparseVectors, Vectors, lay_out
+
+COMMON_SHARE = 1 / 512
+"""Columns with a one in both of two rows, as a part of all, below which lists of ones are faster than words of bits."""
 
 
 @dataclass
@@ -74,7 +78,9 @@ class _Ratio(Kernel):
             return self._from_bytes(X, like)
         rows = self._rows(X, None if like is None else _width(like))
         if isinstance(rows, np.ndarray) and np.all((rows == 0.0) | (rows == 1.0)):
-            return BitRows.of(np.packbits(rows != 0.0, axis=1), rows.shape[1], rows.dtype)
+            if not (_few_in_common(rows) if like is None else isinstance(like, SparseVectors)):
+                return BitRows.of(np.packbits(rows != 0.0, axis=1), rows.shape[1], rows.dtype)
+            rows = sparse.csr_array(rows)
         A = lay_out(rows)
         checks.no_overflow(A.squared_norms, self)
         return A
@@ -94,10 +100,7 @@ class _Ratio(Kernel):
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A, B = _alike(A, B)
         a, b = self._common(A, B, tile)
-        whole = a[:, None] + b
-        whole -= tile
-        np.divide(tile, whole, out=tile, where=whole > 0.0)
-        tile[whole <= 0.0] = 1.0
+        bits.ratios(a.astype(tile.dtype, copy=False), b.astype(tile.dtype, copy=False), tile)
 
     def diagonal(self, A: Any) -> np.ndarray:
         return np.ones(len(A), A.dtype)
@@ -122,7 +125,8 @@ class Tanimoto(_Ratio):
     """k(x, y) = <x, y> / (|x|^2 + |y|^2 - <x, y>), and 1 for two rows of zeros.
 
     Of rows of zeros and ones it is the number of common ones over the number of columns in which one of them has a one;
-    such rows are packed into words of 64 bits. It is positive semidefinite on rows of any real numbers.
+    such rows are packed into words of 64 bits, or kept as lists of their ones where two rows share few of them. It is
+    positive semidefinite on rows of any real numbers.
 
     Parameters
     ----------
@@ -180,6 +184,12 @@ class MinMax(_Ratio):
         A, B = A.dense(), B.dense()
         by_common, by_size = self._slopes(A, B, W)
         return HistogramIntersection().input_vjp(A, B, by_common) + by_size.sum(axis=1)[:, None]
+
+
+def _few_in_common(rows: np.ndarray) -> bool:
+    """Whether two rows of zeros and ones have so few ones in common that lists of the ones are faster than all bits."""
+    often = np.count_nonzero(rows, axis=0) / len(rows)
+    return bool(often @ often < rows.shape[1] * COMMON_SHARE)
 
 
 def _sums(A: Any) -> np.ndarray:

@@ -58,6 +58,9 @@ class Features:
     It takes as long as the features of the b_j, however many a_i there are. None where phi or w are not at hand.
     """
 
+    window: int | None = None
+    """Of strings: phi is a sum over stretches of up to so many letters, of which a change of one letter changes few."""
+
     def __call__(self, X: Any) -> tuple[Any, list[str]]:
         found = self.named(X)
         return found.values, found.names(np.arange(found.values.shape[1]))
@@ -69,7 +72,9 @@ class Features:
             left, right = self.linear_form(A.left, C), other.linear_form(A.right, C)
             return None if left is None or right is None else lambda B: left(B.left) + right(B.right)
 
-        return Features(lambda X: self.named(X).beside(other.named(X)), linear_form)
+        windows = self.window, other.window
+        window = None if None in windows else max(windows)  # type: ignore[type-var]
+        return Features(lambda X: self.named(X).beside(other.named(X)), linear_form, window)
 
 
 def no_features(kernel: Any) -> Features:

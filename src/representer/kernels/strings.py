@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from representer.kernels import checks
 from representer.kernels.counts import Counted, Counts
 from representer.kernels.letters import Letters
+from representer.kernels.named_features import Features
 
 PAIRED = "ACGTURYKMBVDHSWN", "TGCAAYRMKVBHDSWN"
 """Letters of nucleotides, those that stand for several of them included, and their partners on the other strand."""
@@ -55,6 +57,10 @@ class Spectrum(Counts):
     @property
     def n_levels(self) -> int:
         return self.k
+
+    @property
+    def features(self) -> Features:
+        return replace(super().features, window=self.k)
 
     def _strands(self, X: Any) -> list[Letters]:
         letters = Letters.of(X, self)

@@ -96,7 +96,7 @@ class RandomWalk(Kernel):
         if isinstance(A.inputs, Graphs):
             self._fill_labelled(A.inputs, B.inputs, tile, np.empty_like(tile))
         else:
-            random_walks.by_eigenvalues(*_spectra(A.inputs, B.inputs), float(self.decay), tile)
+            random_walks.by_eigenvalues(*_spectra(A.inputs, B.inputs), float(self.decay), False, tile)
 
     def _fill_labelled(self, A: Graphs, B: Graphs, tile: np.ndarray, slopes: np.ndarray) -> None:
         sides = ((side.starts, side.indptr, side.indices, side.node_labels, side.edge_labels) for side in (A, B))
@@ -107,13 +107,16 @@ class RandomWalk(Kernel):
         if isinstance(A.inputs, Graphs):
             self._fill_labelled(A.inputs, B.inputs, np.empty_like(slopes), slopes)
         else:
-            random_walks.slopes_by_eigenvalues(*_spectra(A.inputs, B.inputs), float(self.decay), slopes)
+            random_walks.by_eigenvalues(*_spectra(A.inputs, B.inputs, True), float(self.decay), True, slopes)
         return {"decay": float(np.vdot(W, slopes))}
 
 
-def _spectra(A: Ragged, B: Ragged) -> tuple:
-    values, weights = np.ascontiguousarray(B.values.T)
-    return A.values, A.starts, values, weights, B.starts
+def _spectra(A: Ragged, B: Ragged, times_eigenvalues: bool = False) -> tuple:
+    """Eigenvalues and weights of both sides; for derivatives the weights times the eigenvalues."""
+    mine, (values, weights) = A.values, np.ascontiguousarray(B.values.T)
+    if times_eigenvalues:
+        mine, weights = np.stack([mine[:, 0], mine[:, 0] * mine[:, 1]], axis=1), weights * values
+    return mine, A.starts, values, weights, B.starts
 
 
 def _unlabelled(graphs: Graphs) -> Graphs:

@@ -80,15 +80,18 @@ def _improve(
     width, seen = len(found), {_key(x) for x in found}
     values = _distances(target, found, function)
     for number in range(1, max_iter + 1):
-        new = []
-        for y in (y for x in found for y in _changed(change, x)):
-            if (key := _key(y)) not in seen:
-                seen.add(key)
-                new.append(y)
+        new: list = []
+        squares = []
+        for x in found:
+            fresh = {key: y for y in _changed(change, x) if (key := _key(y)) not in seen}
+            seen |= fresh.keys()
+            new += fresh.values()
+            if fresh:
+                squares.append(_edited_distances(target, x, list(fresh.values()), function))
         if not new:
             break
         best = values.min()
-        both, all_values = [*found, *new], np.concatenate([values, _distances(target, new, function)])
+        both, all_values = [*found, *new], np.concatenate([values, *squares])
         order = np.argsort(all_values, kind="stable")[:width]
         found, values = [both[i] for i in order], all_values[order]
         stopped = progress is not None and progress(number, float(np.sqrt(values[0])), len(seen))
@@ -106,6 +109,13 @@ def _changed(change: Neighbours, x: Any) -> Iterable[Any]:
 
 def _distances(target: Target, objects: list, function: int) -> np.ndarray:
     return target.squared_distances(_as_inputs(target, objects), np.full(len(objects), function))
+
+
+def _edited_distances(target: Target, x: Any, edited: list, function: int) -> np.ndarray:
+    """The same for objects that differ little from x; for strings by what differs, where the kernel allows that."""
+    if target.window is not None and isinstance(x, str) and all(isinstance(y, str) for y in edited):
+        return target.edited_distances(x, edited, function)
+    return _distances(target, edited, function)
 
 
 def _as_inputs(target: Target, objects: list) -> Any:

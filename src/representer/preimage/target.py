@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -88,6 +89,28 @@ class Target:
 
         return np.maximum(np.concatenate(strips(len(A), visit, self.threads)) + self.squares[functions], 0.0)
 
+    @property
+    def window(self) -> int | None:
+        """Letters that a feature of a string reads, where distances of edited strings are found by what has changed."""
+        window = self.kernel.features.window
+        return None if window is None or self._linear_form is None else window
+
+    def edited_distances(self, x: str, edited: list[str], function: int) -> np.ndarray:
+        """||f - k(y, .)||^2 for strings y that differ from x in a few letters, from the words that differ alone.
+
+        phi(y) = phi(x) + d with d = phi(new) - phi(old), where x has the stretch `old` and y the stretch `new`.
+        """
+        assert self.window is not None
+        old, new = zip(*(differing(x, y, self.window) for y in edited), strict=True)
+        phi = self.kernel.features.named([x, *old, *new]).values
+        d = phi[len(old) + 1 :] - phi[1 : len(old) + 1]
+        strings = self.kernel.prepare([x, *old, *new], like=self.inputs)
+        f = self._linear_form(strings)[function]  # type: ignore[misc]
+        values = f[0] + f[len(old) + 1 :] - f[1 : len(old) + 1]
+        own = phi[[0]].toarray().ravel()
+        squares = own @ own + 2.0 * (d @ own) + np.asarray(d.multiply(d).sum(axis=1)).ravel()
+        return np.maximum(squares - 2.0 * values + self.squares[function], 0.0)
+
     def with_gradients(self, Z: Any, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The squared distances, and their gradients d k(z, z) / dz - 2 df(z) / dz."""
         A = self.kernel.prepare(Z, like=self.inputs)
@@ -153,6 +176,15 @@ class Target:
     def precomputed(self) -> bool:
         """Whether only the Gram matrix of the x_i is known."""
         return self.kernel.precomputed
+
+
+def differing(x: str, y: str, window: int) -> tuple[str, str]:
+    """Stretches of x and of y such that all other words of up to so many letters, one by one, are the same in both."""
+    most = min(len(x), len(y))
+    before = bisect_left(range(1, most + 1), True, key=lambda n: x[:n] != y[:n])
+    after = bisect_left(range(1, most - before + 1), True, key=lambda n: x[-n:] != y[-n:])
+    begin = max(before - window + 1, 0)
+    return x[begin : len(x) - after + window - 1], y[begin : len(y) - after + window - 1]
 
 
 def strips(n: int, visit: Callable[[slice], Any], threads: int | None) -> list:
