@@ -31,6 +31,7 @@ LEVELS = [
     {"io"},
     {"cli"},
     {"drop_in"},
+    {"onnx"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 WITHOUT_SOURCE = {

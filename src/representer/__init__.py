@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # for type checkers and editors, which do not run this file
     from representer.io import LoadError as LoadError
     from representer.io import load as load
     from representer.io import save as save
+    from representer.onnx.export import to_onnx as to_onnx
     from representer.preimage import preimage as preimage
     from representer.rows import rows as rows
     from representer.tables.explaining import explain as explain
@@ -113,6 +114,7 @@ _PLACES = {
     "rows": "rows",
     "save": "io",
     "suspicious_labels": "tables.suspicious",
+    "to_onnx": "onnx.export",
 }
 """Where each public name is defined; `tests/test_lazy_import.py` compares this with the imports above."""
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from representer import kernels
-from representer.drop_in.theta_search import asked_kernel, best_theta
+from representer.drop_in.theta_search import asked_kernel, best_theta, values_of
 
 
 def bowl(theta, eval_gradient):
@@ -33,6 +33,11 @@ def test_mistakes_raise_scikit_learns_errors():
         best_theta(bowl, RBF(1.0), "adam", 0, np.random.RandomState(0))
     with pytest.raises(ValueError, match="bounds are finite"), np.errstate(divide="ignore"):
         best_theta(bowl, RBF(1.0, (0.0, np.inf)), "fmin_l_bfgs_b", 1, np.random.RandomState(0))
+
+
+def test_values_are_named():
+    kernel = ConstantKernel(2.0, "fixed") * RBF([1.0, 3.0])
+    assert values_of(kernel) == pytest.approx({"k2__length_scale[0]": 1.0, "k2__length_scale[1]": 3.0})
 
 
 def test_kernels_are_new_objects():

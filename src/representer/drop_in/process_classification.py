@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.drop_in.process_kernels import from_sklearn
-from representer.drop_in.theta_search import asked_kernel, best_theta, checked_inputs
+from representer.drop_in.theta_search import asked_kernel, best_theta, checked_inputs, values_of
 from representer.estimators import gaussian_process_classifier
 from representer.estimators.base import atomic
 from representer.estimators.inputs import check_labels
@@ -142,6 +142,11 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
         """scikit-learn's kernel with the hyper-parameters found; one for each class, or pair, of several."""
         check_is_fitted(self, "function_")
         return self._kernels[0] if self.n_classes_ == 2 else CompoundKernel(self._kernels)
+
+    @property
+    def hyperparameters_(self) -> dict[str, float]:
+        """Those of `kernel_`, by scikit-learn's names."""
+        return values_of(self.kernel_)
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
         """Of the approximation at theta, the mean over classes of several; that of the fit where theta is None.

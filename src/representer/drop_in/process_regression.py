@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.drop_in.process_kernels import from_sklearn
-from representer.drop_in.theta_search import asked_kernel, best_theta, checked_inputs
+from representer.drop_in.theta_search import asked_kernel, best_theta, checked_inputs, values_of
 from representer.estimators import gaussian_process
 from representer.estimators.base import atomic
 from representer.estimators.hyperparameters import deviation
@@ -142,6 +142,11 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
         except np.linalg.LinAlgError:
             return (-np.inf, np.zeros_like(theta)) if eval_gradient else -np.inf
         return value.value, found.gradient(value.gradients)
+
+    @property
+    def hyperparameters_(self) -> dict[str, float]:
+        """Those of `kernel_`, by scikit-learn's names."""
+        return values_of(self.kernel_)
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
         """log p(y | X, theta), and its gradient if asked for; that of the fit where theta is None.

@@ -64,6 +64,11 @@ class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
             raise ValueError(f"alpha has {len(alpha)} entries, but there are {n_targets} targets.")
         return np.broadcast_to(alpha, (1, n_targets)), False
 
+    @property
+    def partial_fit(self) -> Any:
+        """scikit-learn's class has none; that of this library has."""
+        raise AttributeError("scikit-learn's KernelRidge has no partial_fit; use representer.KernelRidge.")
+
     def predict(self, X: Any) -> np.ndarray:
         """f(x) for each x in X."""
         if hasattr(self, "function_") and self._by_matrix:

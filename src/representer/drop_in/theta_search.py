@@ -23,6 +23,13 @@ def asked_kernel(kernel: Any, bounds: Any) -> Any:
     return to_sklearn(kernel) if isinstance(kernel, Kernel) else clone(kernel)
 
 
+def values_of(kernel: Any) -> dict[str, float]:
+    """Hyper-parameters that a search moves, by scikit-learn's names, in the order of theta."""
+    moved = [each for each in kernel.hyperparameters if not each.fixed]
+    names = [f"{m.name}[{i}]" if m.n_elements > 1 else m.name for m in moved for i in range(m.n_elements)]
+    return dict(zip(names, np.exp(kernel.theta).tolist(), strict=True))
+
+
 def checked_inputs(estimator: Any, kernel: Any, X: Any, **options: Any) -> Any:
     """X, and y if it is given, by scikit-learn's rules for this kernel."""
     vectors = kernel.requires_vector_input

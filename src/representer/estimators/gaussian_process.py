@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from representer import _parallel
 from representer.estimators import hyperparameter_search, process_plan
 from representer.estimators.base import KernelEstimator, atomic
-from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameter_search import Guide, Search
 from representer.estimators.hyperparameters import ProcessParameters, deviation
 from representer.estimators.inputs import check_inputs, check_targets, evenly_spaced, is_precomputed, take, to_kernel
+from representer.estimators.marginal_likelihood import RegressionLikelihood
 from representer.estimators.measurement_noise import NO_NOISE, MeasurementNoise, check_noise
 from representer.estimators.process_in_span import through_span
 from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
@@ -40,7 +40,9 @@ COVARIANCE_WAY_OUT = "return_std=True, sample(pathwise=True), fewer inputs at a 
 MEAN_ADVICE = "use more noise, solver='cholesky' if n x n fits the memory, or a larger tol"
 
 
-class GaussianProcessRegressor(Budgeted, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, KernelEstimator):
+class GaussianProcessRegressor(
+    RegressionLikelihood, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, KernelEstimator
+):
     r"""y = f(x) + noise with f ~ GP(0, k).
 
     The posterior of f has the mean k(x, X) A^(-1) y and the covariance k(x, x') - k(x, X) A^(-1) k(X, x'), A = K +

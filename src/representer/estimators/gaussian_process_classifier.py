@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from representer import _parallel
 from representer.estimators import hyperparameter_search
 from representer.estimators.base import KernelEstimator, atomic
-from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameter_search import Guide
 from representer.estimators.hyperparameters import LogParameters
 from representer.estimators.inputs import check_inputs, check_labels, to_kernel
+from representer.estimators.marginal_likelihood import ClassificationLikelihood
 from representer.estimators.progress import Progress
 from representer.estimators.spectrum import Periods
 from representer.functions import Function
@@ -36,7 +36,7 @@ SEARCHED = "search for hyper-parameters of a class"
 CLASSIFIER_WAY_OUT = "fewer inputs, KernelLogisticRegression, or a larger memory="
 
 
-class GaussianProcessClassifier(Budgeted, ClassifierMixin, KernelEstimator):
+class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, KernelEstimator):
     r"""P(y = second class | x) = E[1 / (1 + exp(-f(x)))] with f ~ GP(0, k), given the labels.
 
     The posterior of f is approximated by a Gaussian around its mode (Laplace), and hyper-parameters of the kernel

@@ -1,0 +1,251 @@
+"""Fitted models as ONNX graphs: values, classes with votes and probabilities, standard deviations, scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from representer.features.random_features import RandomFeatures
+from representer.functions import Function
+from representer.kernels.basis import Points
+from representer.kernels.laws import Waves
+from representer.onnx.kernel_nodes import Rows, block, dense, diagonal
+from representer.onnx.nodes import Graph, library
+
+CHECKED_POINTS = 200
+"""Stored points at which the error of a graph is measured."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """An ONNX model from rows "X" to the outputs that it names, and the largest error at stored points."""
+
+    proto: Any
+    outputs: tuple[str, ...]
+    error: float
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file."""
+        Path(path).write_bytes(self.proto.SerializeToString())
+
+    def __bytes__(self) -> bytes:
+        return self.proto.SerializeToString()
+
+
+def to_onnx(model: Any, dtype: Any = np.float64) -> Exported:
+    """A fitted model as an ONNX graph, for runtimes in any language.
+
+    Outputs are "value" of regressions and "std" of Gaussian processes, "label", "decision" and, where the model has
+    them, "probability" of classifiers, "score" of `OneClassSVM`, and "transformed" of `KernelPCA`, `Nystroem` and
+    `RandomFeatures`. Rows of data frames are their columns in order. Kernels of strings, graphs and functions of Python
+    have no ONNX form and are refused.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    dtype : float64 or float32
+        float32 is what most accelerators want. The largest error at stored points is kept as ``error``, and in the
+        metadata of the model.
+    """
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float64, np.float32):
+        raise ValueError(f"dtype is {dtype}; use float64 or float32.")
+    check_is_fitted(model)
+    graph, points = Graph(dtype), _points(model)
+    columns = tuple(map(str, points.columns)) if hasattr(points, "columns") else None
+    rows = Rows("X", points.shape[1], columns)
+    outputs = _classifier(graph, model, rows) if is_classifier(model) else _other(graph, model, rows)
+    metadata = {"estimator": type(model).__name__, "kernel": repr(getattr(model, "kernel_", ""))[:1000]}
+    error = _error(graph.model(rows.n_columns, outputs, metadata), model, points, dtype)
+    proto = graph.model(rows.n_columns, outputs, metadata | {"largest error at stored points": f"{error:.3g}"})
+    return Exported(proto, tuple(outputs), error)
+
+
+def _points(model: Any) -> Any:
+    """The inputs that a model stores."""
+    if hasattr(model, "basis_"):  # a transformer
+        return model.kernel_.landmarks if hasattr(model.kernel_, "landmarks") else np.zeros((1, model.n_features_in_))
+    function = getattr(model, "eigenfunctions_", None) or getattr(model, "function_", None)
+    if not isinstance(function, Function):
+        raise TypeError(
+            f"{type(model).__name__} has no ONNX form; there are forms of kernel ridge, support vector machines, "
+            "logistic regression, GaussianProcessRegressor, KernelPCA, Nystroem and RandomFeatures."
+        )
+    if isinstance(function.X, Points):
+        return np.zeros((1, model.n_features_in_))
+    if function.kernel.precomputed:
+        raise TypeError("A precomputed Gram matrix has no ONNX form: the kernel is not known; give a kernel.")
+    if not hasattr(function.X, "shape"):
+        raise TypeError("ONNX has operators for rows of numbers, and these are other inputs; use representer.save.")
+    return function.X
+
+
+def _values(graph: Graph, function: Function, rows: Rows) -> str:
+    """f(x), a column for each output."""
+    coef = function.coef.reshape(len(function.coef), -1)
+    if isinstance(function.X, Points):
+        features = _features(graph, function.kernel, rows)
+        values = graph.add("MatMul", features, function.X.coordinates.T @ coef)
+    else:
+        values = graph.add("MatMul", block(graph, function.kernel, rows, function.X), coef)
+    return graph.add("Add", values, np.broadcast_to(np.asarray(function.constant, np.float64), coef.shape[1:]))
+
+
+def _features(graph: Graph, kernel: Any, rows: Rows) -> str:
+    """phi(x) of random features."""
+    maps = kernel.draw(rows.n_columns) if isinstance(kernel, RandomFeatures) else None
+    if not isinstance(maps, Waves):
+        raise TypeError(f"{kernel!r} has no ONNX form; Nystroem and waves of stationary kernels have.")
+    angles = graph.add("MatMul", rows.name, maps.frequencies.T)
+    waves = graph.add("Concat", graph.add("Cos", angles), graph.add("Sin", angles), axis=1)
+    return graph.add("Mul", waves, float(np.sqrt(1.0 / len(maps.frequencies))))
+
+
+def _other(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
+    """Regressions, outliers and transformers."""
+    if hasattr(model, "basis_"):
+        return _transformer(graph, model, rows)
+    if hasattr(model, "eigenfunctions_"):
+        graph.add("Identity", _values(graph, model.eigenfunctions_, rows), name="transformed")
+        return {"transformed": (graph.dtype, 2)}
+    values, single = _values(graph, model.function_, rows), model.function_.coef.ndim == 1
+    if hasattr(model, "offset_"):
+        score = graph.add("Reshape", values, np.array([-1], np.int64), name="score")
+        inlier = graph.add("Cast", graph.add("GreaterOrEqual", score, 0.0), to=library().TensorProto.INT64)
+        graph.add("Sub", graph.add("Mul", inlier, np.array(2)), np.array(1), name="label")
+        return {"label": (np.int64, 1), "score": (graph.dtype, 1)}
+    if single:
+        graph.add("Reshape", values, np.array([-1], np.int64), name="value")
+    else:
+        graph.add("Identity", values, name="value")
+    outputs: dict[str, Any] = {"value": (graph.dtype, 1 if single else 2)}
+    return outputs | _deviation(graph, model, rows, single) if hasattr(model, "_process") else outputs
+
+
+def _deviation(graph: Graph, model: Any, rows: Rows, single: bool) -> dict[str, Any]:
+    """The standard deviation of f: the root of k(x, x) - |L^(-1) k(X, x)|^2, in units of y."""
+    factor = getattr(model._process.posterior, "factor", None) if hasattr(model._process, "posterior") else None
+    if factor is None or isinstance(model.function_.X, Points):
+        return {}
+    kernel, points = model.function_.kernel, model.function_.X
+    inverse = factor.half_solve(np.eye(len(factor.L)))
+    half = graph.add("MatMul", block(graph, kernel, rows, points), inverse.T)
+    explained = graph.sum(graph.add("Mul", half, half), 1)
+    variance = graph.add("Max", graph.add("Sub", diagonal(graph, kernel, rows), explained), 0.0)
+    std = graph.add("Mul", graph.add("Sqrt", variance), model._scale[None])
+    graph.add("Reshape", std, np.array([-1] if single else [0, -1], np.int64), name="std")
+    return {"std": (graph.dtype, 1 if single else 2)}
+
+
+def _transformer(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
+    basis = model.basis_
+    if hasattr(basis, "centres"):
+        root = basis.root if basis.combination is None else basis.combination @ basis.root
+        graph.add("MatMul", block(graph, basis.of, rows, basis.centres), root, name="transformed")
+    else:
+        graph.add("Identity", _features(graph, model.kernel_, rows), name="transformed")
+    return {"transformed": (graph.dtype, 2)}
+
+
+def _classifier(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
+    """Label, decision and probability."""
+    values, k = _values(graph, model.function_, rows), len(model.classes_)
+    outputs: dict[str, Any] = {}
+    columns = model.function_.coef.shape[1] if model.function_.coef.ndim > 1 else 1
+    pairs = hasattr(model, "decision_function_shape")
+    if columns == 1:
+        graph.add("Reshape", values, np.array([-1], np.int64), name="decision")
+        index = graph.add("Cast", graph.add("Greater", "decision", 0.0), to=library().TensorProto.INT64)
+    elif pairs:
+        index = graph.add("ArgMax", _votes(graph, values, k), axis=1, keepdims=0)
+        graph.add("Identity", values, name="decision")
+    else:
+        index = graph.add("ArgMax", graph.add("Identity", values, name="decision"), axis=1, keepdims=0)
+    probability = _probability(graph, model, values, columns)
+    if probability is not None:
+        graph.add("Identity", probability, name="probability")
+        outputs["probability"] = (graph.dtype, 2)
+    words = model.classes_.dtype.kind not in "biu"
+    classes = model.classes_.astype(object if words else np.int64)
+    classes = np.array([str(each) for each in classes], object) if words else classes
+    graph.add("Gather", classes, index, name="label")
+    decision = (graph.dtype, 1 if columns == 1 else 2)
+    return {"label": (str if words else np.int64, 1), "decision": decision} | outputs
+
+
+def _votes(graph: Graph, values: str, k: int) -> str:
+    """Votes of the pairs for the classes."""
+    pairs = list(combinations(range(k), 2))
+    first, second = (np.eye(k)[[pair[side] for pair in pairs]] for side in (0, 1))
+    kind = library().helper.np_dtype_to_tensor_dtype(graph.dtype)
+    ahead = graph.add("Cast", graph.add("Greater", values, 0.0), to=kind)
+    behind = graph.add("Sub", 1.0, ahead)
+    return graph.add("Add", graph.add("MatMul", ahead, first), graph.add("MatMul", behind, second))
+
+
+def _probability(graph: Graph, model: Any, values: str, columns: int) -> str | None:
+    """The probability of each class, if the model has one."""
+    if hasattr(model, "_sigmoids"):
+        slopes, offsets = (np.array([getattr(s, name) for s in model._sigmoids]) for name in ("slope", "offset"))
+        each = graph.add("Sigmoid", graph.add("Add", graph.add("Mul", values, slopes), offsets))
+        return _two(graph, each) if columns == 1 else _coupled(graph, each, len(model.classes_))
+    if not hasattr(model, "predict_proba"):
+        return None
+    if type(model).__name__ != "KernelLogisticRegression":
+        raise TypeError(
+            f"Probabilities of {type(model).__name__} have no ONNX form; use KernelLogisticRegression, SVC."
+        )
+    return _two(graph, graph.add("Sigmoid", values)) if columns == 1 else graph.add("Softmax", values, axis=1)
+
+
+def _two(graph: Graph, second: str) -> str:
+    return graph.add("Concat", graph.add("Sub", 1.0, second), second, axis=1)
+
+
+def _coupled(graph: Graph, pairs: str, k: int) -> str:
+    """p of least |V p|^2 with sum p = 1, a row (1 - r_ab) e_a - r_ab e_b of V for each pair, by elimination.
+
+    With p = e_k + T q it is a system of k - 1 equations that is positive definite, so that no pivots are needed.
+    """
+    order = list(combinations(range(k), 2))
+    first, second = (np.eye(k)[[pair[side] for pair in order]] for side in (0, 1))
+    r = graph.add("Clip", pairs, 1e-7, 1.0 - 1e-7)
+    r = graph.add("Unsqueeze", r, np.array([2], np.int64))
+    V = graph.add("Sub", graph.add("Mul", graph.add("Sub", 1.0, r), first[None]), graph.add("Mul", r, second[None]))
+    T = np.concatenate([np.eye(k - 1), -np.ones((1, k - 1))])
+    W, last = graph.add("MatMul", V, T), graph.add("MatMul", V, -np.eye(k)[:, -1:])
+    turned = graph.add("Transpose", W, perm=[0, 2, 1])
+    M = graph.add("Concat", graph.add("MatMul", turned, W), graph.add("MatMul", turned, last), axis=2)
+    for i in range(k - 1):  # Gauss and Jordan: the unknowns end in the last column
+        row, column = graph.add("Gather", M, np.array([i]), axis=1), graph.add("Gather", M, np.array([i]), axis=2)
+        row = graph.add("Div", row, graph.add("Gather", row, np.array([i]), axis=2))
+        M = graph.add("Sub", M, graph.add("Mul", graph.add("Sub", column, np.eye(k - 1)[None, :, i : i + 1]), row))
+    q = graph.add("Gather", M, np.array(k - 1), axis=2)
+    p = graph.add("Add", graph.add("MatMul", q, T.T), np.eye(k)[-1])
+    p = graph.add("Max", p, 0.0)
+    return graph.add("Div", p, graph.sum(p, 1))
+
+
+def _error(proto: Any, model: Any, points: Any, dtype: np.dtype) -> float:
+    """The largest difference of the first numbers that model and graph give at stored points."""
+    from onnx.reference import ReferenceEvaluator
+
+    some = points.iloc[:CHECKED_POINTS] if hasattr(points, "iloc") else points[:CHECKED_POINTS]
+    X = dense(some).astype(dtype)
+    given = some if hasattr(some, "columns") else X.astype(np.float64)
+    name = next(each.name for each in proto.graph.output if each.name in ("value", "decision", "score", "transformed"))
+    found: Any = ReferenceEvaluator(proto).run([name], {"X": X})
+    found = found[0]
+    if name == "transformed":
+        known = model.transform(given)
+    elif hasattr(model, "eigenfunctions_"):
+        known = model.eigenfunctions_(given)
+    else:
+        known = model.function_(given)
+    return float(np.abs(np.asarray(found, np.float64) - np.asarray(known).reshape(found.shape)).max())

@@ -1,0 +1,133 @@
+"""Exported models give the same answers in another runtime."""
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from representer import (
+    SVC,
+    SVR,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelLogisticRegression,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeClassifier,
+    NuSVC,
+    Nystroem,
+    OneClassSVM,
+    RandomFeatures,
+    to_onnx,
+)
+from representer.kernels import RBF, Linear, Matern, On, Periodic, Spectrum
+
+X, LABELS = load_iris(return_X_y=True)
+X, LABELS = X[::3], LABELS[::3]
+WORDS = np.array(["a", "b", "c"])[LABELS]
+Y = np.stack([np.sin(X[:, 0]), X[:, 1]], axis=1)
+NEW = X[:7] + 0.1
+
+
+def run(model, rows=NEW, dtype=np.float64):
+    exported = to_onnx(model, dtype)
+    session = onnxruntime.InferenceSession(bytes(exported), providers=["CPUExecutionProvider"])
+    return dict(zip(exported.outputs, session.run(list(exported.outputs), {"X": rows.astype(dtype)}), strict=True))
+
+
+def close(found, known, dtype):
+    np.testing.assert_allclose(found, known, atol=1e-10 if dtype == np.float64 else 1e-4 * np.abs(known).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (KernelRidge(0.1, fit_intercept=True), Y),
+        (KernelRidge(0.1, kernel=Nystroem(RBF(), 10)), Y[:, 0]),
+        (KernelRidge(0.1, kernel=RandomFeatures(RBF(), 20)), Y[:, 0]),
+        (SVR(), Y[:, 0]),
+    ],
+)
+def test_regressions(model, y, dtype):
+    close(run(model.fit(X, y), dtype=dtype)["value"], model.predict(NEW), dtype)
+
+
+@pytest.mark.parametrize("normalize_y", [False, True])
+def test_deviations_of_processes(normalize_y):
+    kernel = 2.0 * Matern(1.5, nu=2.5) + Linear(3.0)
+    model = GaussianProcessRegressor(kernel, noise=0.01, optimizer=None, normalize_y=normalize_y).fit(X, Y[:, 0])
+    found, (mean, std) = run(model), model.predict(NEW, return_std=True)
+    close(found["value"], mean, np.float64)
+    close(found["std"], std, np.float64)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (SVC(probability=True), LABELS),
+        (SVC(probability=True), WORDS),
+        (SVC(probability=True), LABELS == 2),
+        (NuSVC(nu=0.2), LABELS),
+        (KernelLogisticRegression(), LABELS),
+        (KernelLogisticRegression(), LABELS == 1),
+        (KernelRidgeClassifier(0.1), LABELS),
+    ],
+)
+def test_classifiers(model, y):
+    found = run(model.fit(X, y))
+    assert list(found["label"]) == list(model.predict(NEW))
+    if hasattr(model, "predict_proba"):
+        close(found["probability"], model.predict_proba(NEW), np.float64)
+    if hasattr(model, "decision_function_shape"):
+        model.set_params(decision_function_shape="ovo")
+    close(found["decision"], model.decision_function(NEW), np.float64)
+
+
+def test_outliers_and_transformers(tmp_path):
+    outliers = OneClassSVM(nu=0.3).fit(X)
+    found = run(outliers, X)
+    close(found["score"], outliers.decision_function(X), np.float64)
+    assert np.array_equal(found["label"], outliers.predict(X))
+    for model in (KernelPCA(3), Nystroem(RBF(2.0), 10), RandomFeatures(RBF(2.0), 20)):
+        close(run(model.fit(X))["transformed"], model.transform(NEW), np.float64)
+    to_onnx(outliers).save(tmp_path / "model.onnx")
+    onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+
+
+def test_columns_of_frames():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    kernel = On(RBF(1.0), ["a", "c"]) + On(Periodic(1.0, 3.0), ["b"])
+    model = KernelRidge(0.1, kernel=kernel).fit(frame, Y[:, 0])
+    close(run(model)["value"], model.predict(pd.DataFrame(NEW, columns=list("abcd"))), np.float64)
+
+
+def test_error_is_measured():
+    model = KernelRidge(1e-4).fit(X, Y)
+    exact, rounded = to_onnx(model), to_onnx(model, np.float32)
+    assert exact.error < 1e-9 < rounded.error < 1e-2
+    stored = {each.key: each.value for each in rounded.proto.metadata_props}
+    assert float(stored["largest error at stored points"]) == pytest.approx(rounded.error, rel=1e-2)
+    assert stored["estimator"] == "KernelRidge"
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "message"),
+    [
+        (KernelRidge(kernel=Spectrum(2)), ["abc", "abd", "xyz"] * 3, "rows of numbers"),
+        (KernelRidge(kernel="precomputed"), np.eye(9), "precomputed"),
+        (KernelRidge(kernel=Matern(1.0, nu=1.7)), X[:9], "Bessel"),
+        (KernelRidge(kernel="chi2"), X[:9], "has no ONNX form"),
+        (GaussianProcessClassifier(optimizer=None), X[::6], "no ONNX form"),
+    ],
+)
+def test_what_has_no_form_is_told(model, inputs, message):
+    y = np.arange(len(inputs)) % 2
+    with pytest.raises(TypeError, match=message):
+        to_onnx(model.fit(inputs, y))
+
+
+def test_other_precisions_are_refused():
+    with pytest.raises(ValueError, match="use float64 or float32"):
+        to_onnx(KernelRidge().fit(X, Y), np.float16)

@@ -1,0 +1,50 @@
+"""Every kernel that is written out has its values."""
+
+import numpy as np
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from representer.kernels import (
+    RBF,
+    Cosine,
+    Laplacian,
+    Linear,
+    Matern,
+    On,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
+from representer.onnx.kernel_nodes import Rows, block, diagonal
+from representer.onnx.nodes import Graph
+
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(5, 3)), rng.normal(size=(8, 3)) + 100.0
+KERNELS = [
+    RBF([1.0, 2.0, 3.0]),
+    *(Matern(2.0, nu=nu) for nu in (0.5, 1.5, 2.5, np.inf)),
+    RationalQuadratic(1.5, 0.7),
+    Laplacian([1.0, 2.0, 3.0]),
+    Periodic(1.2, [2.0, 3.0, 4.0]),
+    Linear([1.0, 2.0, 3.0]),
+    Polynomial(2, 0.5, 3.0),
+    Sigmoid(0.01, 0.1),
+    Cosine(),
+    2.0 * RBF(1.0) ** 3 + 1.5,
+    On(RBF(1.0), [0, 2]) * On(Linear(), [1]),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_values(kernel):
+    rows, points = X + 100.0, Z
+    graph = Graph(np.float64)
+    table = Rows("X", 3)
+    graph.add("Identity", block(graph, kernel, table, points), name="block")
+    graph.add("Identity", diagonal(graph, kernel, table), name="diagonal")
+    model = graph.model(3, {"block": (np.float64, 2), "diagonal": (np.float64, 2)}, {})
+    values, diag = ReferenceEvaluator(model).run(["block", "diagonal"], {"X": rows})
+    known = kernel(rows, points)
+    np.testing.assert_allclose(values, known, atol=1e-10 * max(1.0, np.abs(known).max()))
+    np.testing.assert_allclose(diag[:, 0], kernel.diag(rows), rtol=1e-10)
