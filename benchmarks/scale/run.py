@@ -1,19 +1,29 @@
 """How fast are fits in the span of a basis, how exact, and how much memory do they take?
 
-    python benchmarks/scale/run.py [quick] [features] [ridge] [machine]
+    python benchmarks/scale/run.py [--quick] [--only PART ...]
 
-Friedman's function of ten columns in float32. The floor of a ridge fit is one float32 product psi' psi of that size and
-filling all values once, timed in the same run. scikit-learn's Nystroem and RBFSampler with Ridge run next to ours.
-``quick`` takes a tenth of the rows; names of parts run these parts alone.
+Friedman's function of ten columns in float32. The floor of a ridge fit is one float32 symmetric rank-k update of that
+size and filling all values once, timed in the same run. scikit-learn's Nystroem and RBFSampler with Ridge run next to
+ours. ``--quick`` takes a tenth of the rows. Each part takes less than eight minutes on two cores:
+
+features    errors of random features, and traces that landmarks leave
+path        1,000,000 rows, m = 2,000, 30 alphas: time over the floor, memory
+nystroem    200,000 rows, m = 1,000, against scikit-learn: time, error, memory
+random      the same for random features
+logistic    passes of logistic regression on 1,000,000 rows
+components  KernelPCA and KernelKMeans against the exact ones
+files       10,000,000 rows from a memory map and from Parquet against 1,000,000
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-import time
+import tempfile
 from pathlib import Path
 
 import numpy as np
+from scipy.linalg.blas import ssyrk
 from sklearn.kernel_approximation import Nystroem as OtherNystroem
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import Ridge
@@ -30,6 +40,7 @@ from representer import (
     Nystroem,
     RandomFeatures,
     landmarks,
+    rows,
 )
 from representer.gram.design import SLAB_ROWS, Design
 from representer.kernels import RBF
@@ -54,64 +65,77 @@ make_pipeline({kernel}, Ridge(1.0, fit_intercept=False)).fit(X, y)"""
 
 
 def floor_seconds(X: np.ndarray, m: int) -> float:
-    """A float32 product of columns of n x m values, and filling these once, by blocks of rows."""
+    """A float32 symmetric update of n x m values, and filling these once, by blocks of rows."""
     block = np.random.default_rng(0).normal(size=(SLAB_ROWS, m)).astype(np.float32)
+    G = np.zeros((m, m), np.float32, order="F")
     some = max(len(X) // 10, 2 * SLAB_ROWS)
-    product = seconds_of(lambda: [block.T @ block for _ in range(some // SLAB_ROWS)]) * len(X) / some / 2.0
-    basis = Nystroem(RBF(SCALE), landmarks=X[:m]).basis(X)
-    design = Design(basis)
-    fill = seconds_of(lambda: [None for _ in design.strips(X[:some], lambda _, V: None)]) * len(X) / some
-    return product + fill
+    blocks = range(some // SLAB_ROWS)
+    product = seconds_of(lambda: [ssyrk(1.0, block.T, beta=1.0, c=G, overwrite_c=1) for _ in blocks])
+    design = Design(Nystroem(RBF(SCALE), landmarks=X[:m]).basis(X))
+    fill = seconds_of(lambda: [None for _ in design.strips(X[:some], lambda _, V: None)])
+    return product * len(X) / (len(blocks) * SLAB_ROWS) + fill * len(X) / some
 
 
-def ridge(table: Table, tenth: int) -> None:
-    """Paths of alphas, and scikit-learn's pipeline."""
-    X, y = friedman(1_000_000 // tenth)
-    X, alphas = X.astype(np.float32), np.logspace(-6, 2, 30)
-    kernel = Nystroem(RBF(SCALE), 2000)
-    KernelRidge(1.0, kernel=Nystroem(RBF(SCALE), 100)).fit(X[:10_000], y[:10_000])  # compiles
+def inputs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in float32, and targets."""
+    X, y = friedman(n)
+    return X.astype(np.float32), y
+
+
+def path(table: Table, tenth: int) -> None:
+    """A path of alphas over the floor."""
+    X, y = inputs(1_000_000 // tenth)
+    KernelRidge(1.0, kernel=Nystroem(RBF(SCALE), 1000)).fit(X[:30_000], y[:30_000])  # compiles
     floor = floor_seconds(X, 2000)
-    start = time.perf_counter()
-    model = KernelRidge(alphas, kernel=kernel).fit(X, y)
-    seconds = time.perf_counter() - start
-    note = f"{seconds:.0f} s, floor {floor:.0f} s, residual {model.certificate_.residual:.1g}, alpha {model.alpha_:.2g}"
-    table.row(
-        f"Nystrom ridge, {len(X):,} x 10, m = 2,000, 30 alphas, over floor", seconds / floor, "<=", 1.5, "x", note
-    )
+    model = KernelRidge(np.logspace(-6, 2, 30), kernel=Nystroem(RBF(SCALE), 2000))
+    seconds = seconds_of(lambda: model.fit(X, y))
+    certificate = model.certificate_
+    note = f"{seconds:.0f} s, floor {floor:.0f} s, residual {certificate.residual:.1g}, {certificate.passes} passes"
+    what = f"Nystrom ridge, {len(X):,} x 10, m = 2,000, 30 alphas, over floor"
+    table.row(what, seconds / floor, "<=", 1.5, "x", note)
     fit = OURS.format(alpha="np.logspace(-6, 2, 30)", kernel=f"Nystroem(RBF({SCALE}), 2000)")
     used = in_new_process(MEMORY.format(n=len(X), fit=fit))
     table.row("the same, peak memory beyond the data", used / 1000, "<=", 1.0, "GB")
 
-    n = 200_000 // tenth
-    X, y = friedman(n + 20_000)
-    X = X.astype(np.float32)
+
+def beside(table: Table, n: int, name: str, ours: str, theirs: str, targets: tuple[float, float]) -> None:
+    """Time, error (mean of three draws) and memory of ridge on features next to scikit-learn's, in turns."""
+    X, y = inputs(n + 20_000)
     train, test = (X[20_000:], y[20_000:]), (X[:20_000], y[:20_000])
-    gamma = 0.5 / SCALE**2
-    for name, ours, theirs in (
-        ("Nystroem", Nystroem(RBF(SCALE), 1000), OtherNystroem(gamma=gamma, n_components=1000, random_state=0)),
-        (
-            "RandomFeatures",
-            RandomFeatures(RBF(SCALE), 1024),
-            RBFSampler(gamma=gamma, n_components=1024, random_state=0),
-        ),
-    ):
-        mine, other = KernelRidge(1.0, kernel=ours), make_pipeline(theirs, Ridge(1.0, fit_intercept=False))
-        seconds = [seconds_of(lambda model=model: model.fit(*train)) for model in (mine, other, mine, other)]
-        errors = [relative_error(model, *test) for model in (mine, other)]
-        least = 4.0 if name == "Nystroem" else 1.5
-        ratio = (seconds[1] + seconds[3]) / (seconds[0] + seconds[2])
-        table.row(f"{name}, {n:,} x 10, scikit-learn's time over ours", ratio, ">=", least, "x", f"{seconds[0]:.2f} s")
-        table.row(f"{name}, error over scikit-learn's", errors[0] / errors[1], "<=", 1.0 if least == 4.0 else 1.02)
-        printed = "Nystroem(RBF({s}), 1000)" if least == 4.0 else "RandomFeatures(RBF({s}), 1024)"
-        their = "Nystroem(gamma={g}, n_components=1000)" if least == 4.0 else "RBFSampler(gamma={g}, n_components=1024)"
-        memory = [
-            in_new_process(MEMORY.format(n=n, fit=text))
-            for text in (
-                OURS.format(alpha=1.0, kernel=printed.format(s=SCALE)),
-                THEIRS.format(kernel=their.format(g=gamma)),
-            )
-        ]
-        table.row(f"{name}, memory over scikit-learn's", memory[0] / memory[1], "<=", 0.25, "x", f"{memory[0]:.0f} MB")
+    here = {"RBF": RBF, "Nystroem": Nystroem, "RandomFeatures": RandomFeatures}
+    there = {"Nystroem": OtherNystroem, "RBFSampler": RBFSampler}
+    seconds, errors = np.zeros((3, 2)), np.zeros((3, 2))
+    for draw in range(3):
+        models = (
+            KernelRidge(1.0, kernel=eval(ours, here).set_params(random_state=draw)),
+            make_pipeline(eval(theirs, there).set_params(random_state=draw), Ridge(1.0, fit_intercept=False)),
+        )
+        for k, model in enumerate(models):
+            seconds[draw, k] = seconds_of(lambda model=model: model.fit(*train))
+            errors[draw, k] = relative_error(model, *test)
+    mine, other = np.median(seconds, axis=0)
+    note = f"{mine:.2f} s against {other:.2f} s"
+    table.row(f"{name}, {n:,} x 10, scikit-learn's time over ours", other / mine, ">=", targets[0], "x", note)
+    mine, other = errors.mean(axis=0)
+    note = f"{mine:.5f} against {other:.5f} +- {errors.std(axis=0).max() / np.sqrt(3):.5f}"
+    table.row(f"{name}, error over scikit-learn's", mine / other, "<=", targets[1], "x", note)
+    fits = OURS.format(alpha=1.0, kernel=ours), THEIRS.format(kernel=theirs)
+    memory = [in_new_process(MEMORY.format(n=n, fit=fit)) for fit in fits]
+    table.row(f"{name}, memory over scikit-learn's", memory[0] / memory[1], "<=", 0.25, "x", f"{memory[0]:.0f} MB")
+
+
+def nystroem(table: Table, tenth: int) -> None:
+    """Landmarks, uniform ones as in scikit-learn."""
+    theirs = f"Nystroem(gamma={0.5 / SCALE**2}, n_components=1000)"
+    beside(
+        table, 200_000 // tenth, "Nystroem", f"Nystroem(RBF({SCALE}), 1000, landmarks='uniform')", theirs, (4.0, 1.0)
+    )
+
+
+def random(table: Table, tenth: int) -> None:
+    """Waves."""
+    theirs = f"RBFSampler(gamma={0.5 / SCALE**2}, n_components=1024)"
+    beside(table, 200_000 // tenth, "RandomFeatures", f"RandomFeatures(RBF({SCALE}), 1024)", theirs, (1.5, 1.02))
 
 
 def features(table: Table, tenth: int) -> None:
@@ -138,37 +162,75 @@ def features(table: Table, tenth: int) -> None:
         )
 
 
-def machine(table: Table, tenth: int) -> None:
-    """Logistic regression, components and clusters."""
-    X, y = friedman(1_000_000 // tenth)
-    X = X.astype(np.float32)
+def logistic(table: Table, tenth: int) -> None:
+    """Passes of Newton's method."""
+    X, y = inputs(1_000_000 // tenth)
     model = KernelLogisticRegression(kernel=Nystroem(RBF(SCALE), 500))
     seconds = seconds_of(lambda: model.fit(X, y > 0))
-    certificate = model.certificate_
-    note = f"{seconds:.0f} s, gap {certificate.residual:.1g}"
-    table.row(f"logistic, {len(X):,} rows, m = 500, passes", certificate.passes, "<=", 20, "", note)
-    X = X[: 20_000 // tenth]
+    note = f"{seconds:.0f} s, gap {model.certificate_.residual:.1g}"
+    table.row(f"logistic, {len(X):,} rows, m = 500, passes", model.certificate_.passes, "<=", 20, "", note)
+
+
+def components(table: Table, tenth: int) -> None:
+    """Components and clusters through a basis."""
+    X, _ = inputs(20_000 // tenth)
     exact = KernelPCA(20, kernel=RBF(SCALE)).fit(X)
     spanned = KernelPCA(20, kernel=Nystroem(RBF(SCALE), 1000 // tenth)).fit(X)
     worst = float(np.abs(spanned.eigenvalues_ / exact.eigenvalues_ - 1.0).max())
     table.row(f"KernelPCA, {len(X):,} rows, 20 eigenvalues, worst error", 100 * worst, "<=", 1.0, "%")
-    inertia = [
-        KernelKMeans(8, kernel=kernel, random_state=0, n_init=1).fit(X[:5000]).inertia_
-        for kernel in (Nystroem(RBF(SCALE), 1000 // tenth), RBF(SCALE))
-    ]
-    table.row(
-        "KernelKMeans, inertia over the exact one, error", 100 * abs(inertia[0] / inertia[1] - 1.0), "<=", 1.0, "%"
-    )
+    kernels = Nystroem(RBF(SCALE), 1000 // tenth), RBF(SCALE)
+    inertia = [KernelKMeans(8, kernel=k, random_state=0, n_init=1).fit(X).inertia_ for k in kernels]
+    error = 100 * abs(inertia[0] / inertia[1] - 1.0)
+    table.row(f"KernelKMeans, {len(X):,} rows, inertia against the exact one, error", error, "<=", 1.0, "%")
+
+
+def files(table: Table, tenth: int) -> None:
+    """Ten times the rows from files."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    few = 1_000_000 // tenth
+    X, y = inputs(few)
+    names = [f"x{j}" for j in range(10)]
+    model = KernelRidge(1.0, kernel=Nystroem(RBF(SCALE), 300), solver="normal_equations")
+    with tempfile.TemporaryDirectory() as folder:
+        many = np.lib.format.open_memmap(f"{folder}/X.npy", "w+", np.float32, (10 * few, 10))
+        arrow = pa.table([*X.T.copy(), y], names=[*names, "y"])
+        with pq.ParquetWriter(f"{folder}/all.parquet", arrow.schema) as writer:
+            for part in range(10):
+                many[part * few : (part + 1) * few] = X
+                writer.write_table(arrow)
+        pq.write_table(arrow, f"{folder}/few.parquet")
+        many.flush()
+        mapped, targets = np.load(f"{folder}/X.npy", mmap_mode="r"), np.tile(y, 10)
+        for kind, one, ten in (
+            ("a memory map", (mapped[:few], y), (mapped, targets)),
+            (
+                "Parquet",
+                (rows(f"{folder}/few.parquet", target="y"),),
+                (rows(f"{folder}/all.parquet", target="y"),),
+            ),
+        ):
+            seconds = [seconds_of(lambda data=data: model.fit(*data)) for data in (one, one, ten)]
+            note = f"{seconds[2]:.0f} s, {seconds[1]:.1f} s"
+            what = f"ridge, {10 * few:,} rows from {kind}, m = 300, over {few:,}"
+            table.row(what, seconds[2] / seconds[1], "<=", 11.0, "x", note)
+
+
+PARTS = (features, path, nystroem, random, logistic, components, files)
 
 
 def main() -> None:
     """All parts, or those that are named."""
-    tenth = 10 if "quick" in sys.argv else 1
-    wanted = [part for part in (features, ridge, machine) if part.__name__ in sys.argv] or [features, ridge, machine]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--only", nargs="+", choices=[part.__name__ for part in PARTS], help="these parts alone")
+    options = parser.parse_args()
     print_versions()
     table = Table()
-    for part in wanted:
-        part(table, tenth)
+    for part in PARTS:
+        if options.only is None or part.__name__ in options.only:
+            part(table, 10 if options.quick else 1)
     table.end()
 
 

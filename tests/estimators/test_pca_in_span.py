@@ -35,7 +35,7 @@ def test_approximations_come_near():
 
 
 def test_float32_sums_are_judged_in_float64(monkeypatch):
-    monkeypatch.setattr("representer.solvers.normal_equations.SMALL_WORK", 0.0)
+    monkeypatch.setattr("representer.solvers.finite_passes.SMALL_WORK", 0.0)
     model = KernelPCA(3, kernel=Nystroem(RBF(1.5), 60)).fit(X)
     assert model.certificate_.converged
     np.testing.assert_allclose(model.eigenvalues_, KernelPCA(3, kernel=model.kernel_).fit(X).eigenvalues_, rtol=1e-5)

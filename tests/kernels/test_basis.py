@@ -6,7 +6,7 @@ import pytest
 from representer.functions import Function
 from representer.gram.design import Design
 from representer.kernels import RBF, FeatureMap, Linear, Quadratic
-from representer.kernels.basis import Centres, Points, root_of
+from representer.kernels.basis import Centres, Concatenated, Points, Rescaled, root_of
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 Z = X[:5]
@@ -96,3 +96,39 @@ def test_precisions():
     assert single.astype(np.float32) is single
     np.testing.assert_allclose(Design(single).features(X), Design(basis).features(X), atol=1e-4)
     assert (Linear() + Linear()).basis(X).astype(np.float32).dtype == np.float64
+
+
+@pytest.mark.parametrize("combination", [None, np.random.default_rng(2).normal(size=(40, 30))])
+def test_deflated_functions_have_the_same_span_and_coordinates(combination):
+    points = np.random.default_rng(3).normal(size=(60, 3))
+    basis = spanned(RBF(2.0), points[:40], combination)
+    other = basis.deflated()
+    assert other.size == basis.size
+    assert other.rank == basis.rank
+    np.testing.assert_allclose(Design(other).features(points), Design(basis).features(points), atol=1e-6)
+    head = Design(other).features(points[:40])[:, :2]
+    values = np.empty((40, other.size))
+    other.fill(other.prepare(points[:40]), values)
+    np.testing.assert_allclose(values[:, other.head[:2]], head, atol=1e-9)  # the head is orthonormal as it is
+    w = np.random.default_rng(4).normal(size=basis.rank)
+    assert np.array_equal(other.representers(w)[2], basis.representers(w)[2])
+    assert np.array_equal(other.points(w[None]).coordinates, w[None])
+    assert other.astype(np.float32).dtype == np.float32
+
+
+def test_sums_of_deflated_functions_keep_digits_in_float32():
+    points = np.random.default_rng(3).normal(size=(3000, 8)).astype(np.float32)
+    basis = spanned(RBF(4.0), points[:160].astype(float))
+    phi = Design(basis).features(points.astype(float))
+    errors = []
+    for single in (basis.astype(np.float32), basis.astype(np.float32).deflated()):
+        design = Design(single)
+        errors.append(np.linalg.norm(design.from_moments(design.second_moments(points)) - phi.T @ phi, 2))
+    assert errors[1] < 0.1 * errors[0]
+
+
+def test_sums_and_multiples_are_deflated_by_parts():
+    kernel = 2.0 * RBF()
+    left, right = spanned(RBF(), Z), spanned(RBF(3.0), X[:6])
+    both = Concatenated(RBF() + RBF(3.0), left, Rescaled(kernel, right, 2.0))
+    np.testing.assert_allclose(Design(both.deflated()).features(X), Design(both).features(X), atol=1e-9)

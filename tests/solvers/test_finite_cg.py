@@ -1,5 +1,7 @@
 """Conjugate gradients in a span: the solution of the normal equations."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -36,3 +38,21 @@ def test_plans():
         finite_cg.cost(problem, Budget(memory=10**9)).require()
     plan = finite_cg.cost(FiniteRidge(DESIGN, ArrayRows(X, Y), np.ones(2)), Budget(memory=1000))
     assert "GB" in plan.refusal
+
+
+def test_more_rows_are_sampled_for_fewer_steps():
+    assert finite_cg.expected_steps(4, 1e-6) > finite_cg.expected_steps(64, 1e-6) >= 7
+    large = SimpleNamespace(n=10**7, size=500)
+    assert finite_cg.rows_to_sample(large, 1e-6) == 64 * 500
+    assert finite_cg.rows_to_sample(SimpleNamespace(n=10**5, size=10_000), 1e-6) == 4 * 10_000
+    assert finite_cg.rows_to_sample(SimpleNamespace(n=300, size=200), 1e-6) == 300
+
+
+def test_no_more_passes_than_planned():
+    rows = np.random.default_rng(1).normal(size=(4000, 3))
+    design = Design(Nystroem(RBF(1.0), landmarks=rows[:60]).basis(rows))
+    problem = FiniteRidge(design, ArrayRows(rows, np.sin(rows[:, :1])), np.array([0.1]), True)
+    budget = Budget(memory=10**9, tol=1e-6)
+    certificate = finite_cg.solve(problem, budget, "test").certificate
+    assert certificate.converged
+    assert certificate.passes <= finite_cg.cost(problem, budget).passes

@@ -12,7 +12,7 @@ from representer.problems.finite import FiniteProblem
 from representer.regularizers import SquaredNorm
 from representer.result import Budget
 from representer.rows.arrays import ArrayRows
-from representer.solvers import finite_newton
+from representer.solvers import finite_newton, finite_passes
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 2))
@@ -61,7 +61,7 @@ def test_first_steps_are_taken_on_a_sample_of_rows():
 
 
 def test_float32_steps_end_in_a_float64_gap(monkeypatch):
-    monkeypatch.setattr(finite_newton, "SMALL_WORK", 0.0)
+    monkeypatch.setattr(finite_passes, "SMALL_WORK", 0.0)
     found = finite_newton.solve(problem(Logistic(), CASES[2][1]), Budget(memory=10**9, tol=1e-6), "test")
     assert found.certificate.converged
     assert found.certificate.precision.startswith("float32")

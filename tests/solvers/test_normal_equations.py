@@ -1,5 +1,7 @@
 """Ridge from one pass: against dense algebra, its path against refits, and float32 never without float64 residuals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from representer.kernels import RBF
 from representer.problems.finite import FiniteRidge
 from representer.result import Budget
 from representer.rows.arrays import ArrayRows
-from representer.solvers import normal_equations
+from representer.solvers import finite_passes, normal_equations
 from representer.solvers.normal_equations import Path
 
 rng = np.random.default_rng(0)
@@ -66,7 +68,7 @@ def test_leave_one_out_and_gcv_against_refits():
 
 
 def test_float32_sums_are_refined_by_float64_residuals(monkeypatch):
-    monkeypatch.setattr(normal_equations, "SMALL_WORK", 0.0)
+    monkeypatch.setattr(finite_passes, "SMALL_WORK", 0.0)
     path = Path(problem([0.3, 0.3]), BUDGET)
     assert path.design.basis.dtype == np.float32
     result = path.solve(np.array([0.3, 0.3]), "test")
@@ -77,12 +79,33 @@ def test_float32_sums_are_refined_by_float64_residuals(monkeypatch):
 
 
 def test_where_float32_sums_do_not_do_they_are_taken_in_float64(monkeypatch):
-    monkeypatch.setattr(normal_equations, "SMALL_WORK", 0.0)
+    monkeypatch.setattr(finite_passes, "SMALL_WORK", 0.0)
     everything = Nystroem(RBF(3.0), landmarks=X).basis(X)
     path = Path(problem([1e-7, 1e-7], basis=everything), BUDGET)
     result = path.solve(np.array([1e-7, 1e-7]), "test")
     assert result.certificate.precision == "float64"
     assert result.certificate.residual < 1e-3
+
+
+def test_the_objective_after_conjugate_gradients_is_that_of_the_coefficients(monkeypatch):
+    monkeypatch.setattr(finite_passes, "SMALL_WORK", 0.0)
+    path = Path(problem([0.3, 0.3]), BUDGET)
+    path.sums = replace(path.sums, S=1.3 * path.sums.S)  # a poor preconditioner
+    result = path.solve(np.array([0.3, 0.3]), "test")
+    assert result.certificate.converged
+    assert result.certificate.iterations > 3
+    assert result.certificate.precision.startswith("float32")
+    left = Y - Design(KERNEL.basis(X)).values(X, result.coef) - result.intercept
+    objective = np.sum(w[:, None] * left**2) + 0.3 * np.sum(result.coef**2)
+    np.testing.assert_allclose(result.certificate.primal, objective, rtol=1e-12)
+
+
+def test_factors_and_eigenvectors_give_the_same():
+    sums = Path(problem([0.3, 0.3]), BUDGET).sums
+    by_factors = sums.inverse(np.array([0.3, 2.0]))(sums.sides)
+    np.testing.assert_allclose(by_factors, sums.apply_inverse(sums.sides, np.array([0.3, 2.0])), rtol=1e-8)
+    assert "spectrum" in vars(sums)
+    assert sums.inverse(np.zeros(2)).func == sums.apply_inverse
 
 
 def test_plans():

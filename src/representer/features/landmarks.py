@@ -84,7 +84,7 @@ def landmarks(
         raise ValueError(f"y is used by the rule 'greedy' alone, and the rule is {rule!r}; leave y out.")
     rng = np.random.default_rng(random_state)
     if rule == "kmeans":
-        return _k_means(kernel, X, n, rng)
+        return _with_error(kernel, X, k_means(kernel, X, n, rng))
     gram = Gram(kernel, X)
     if rule == "greedy":
         indices, errors = _greedy(gram, n, y, rng)
@@ -93,6 +93,16 @@ def landmarks(
     inputs = tables.at(tables.sliceable(X), indices)
     error = float(errors[-1]) if len(errors) else trace_error(gram, gram.take(indices).astype(np.float64), indices)
     return Landmarks(inputs, indices, error, errors)
+
+
+def chosen(kernel: Kernel, X: Any, n: int, rule: str, random_state: Any) -> Any:
+    """The inputs of `landmarks`, without their error, which takes longer than their choice."""
+    rng, n = np.random.default_rng(random_state), min(checks.integer(n, "n"), checks.number_of(X))
+    if rule == "kmeans":
+        return k_means(kernel, X, n, rng)
+    gram = Gram(kernel, X)
+    indices = _greedy(gram, n, None, rng)[0] if rule == "greedy" else RULES[rule](gram, n, rng)
+    return tables.at(tables.sliceable(X), indices)
 
 
 def check_rule(rule: Any) -> None:
@@ -176,14 +186,19 @@ def _greedy(gram: Gram, n: int, y: Any, rng: np.random.Generator) -> tuple[np.nd
     return np.array(chosen), np.array(errors)
 
 
-def _k_means(kernel: Kernel, X: Any, n: int, rng: np.random.Generator) -> Landmarks:
+def k_means(kernel: Kernel, X: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Centres of clusters, which are no inputs."""
     if not kernel.on_vectors:
         raise TypeError("The rule 'kmeans' needs rows of numbers, whose means are inputs again; use 'rpcholesky'.")
     X = checks.vectors(X, kernel)
     if hasattr(X, "toarray"):
         raise TypeError("The rule 'kmeans' would make sparse rows dense; use 'rpcholesky', or X.toarray().")
     model = MiniBatchKMeans(n, n_init=1, batch_size=4096, random_state=int(rng.integers(2**31))).fit(X)
-    centres = model.cluster_centers_.astype(X.dtype)
+    return model.cluster_centers_.astype(X.dtype)
+
+
+def _with_error(kernel: Kernel, X: Any, centres: np.ndarray) -> Landmarks:
+    """Landmarks that are no inputs."""
     gram, cross = Gram(kernel, X), Gram(kernel, X, centres)
     error = _left_out(gram, kernel(widened(centres)), lambda rows: cross.block(rows, slice(None)))
     return Landmarks(centres, None, error)

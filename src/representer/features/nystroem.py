@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from representer.features.landmarks import check_rule, landmarks
+from representer.features.landmarks import check_rule, chosen
 from representer.features.span import Span, fitted_part
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -76,11 +76,9 @@ class Nystroem(Span):
         n = checks.number_of(X)
         some, w = self.sample(X, weights, self.sample_rows(n))
         kernel = fitted_part(self.kernel, some, w, "a span of landmarks")
-        chosen = self.landmarks
-        if not given:
-            chosen = landmarks(kernel, some, self._size(n), self.landmarks, random_state=self._seed()).inputs
+        points = self.landmarks if given else chosen(kernel, some, self._size(n), self.landmarks, self._seed())
         return Nystroem(
-            kernel, self.n_components or checks.number_of(chosen), landmarks=chosen, random_state=self.random_state
+            kernel, self.n_components or checks.number_of(points), landmarks=points, random_state=self.random_state
         )
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

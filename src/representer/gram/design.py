@@ -17,7 +17,7 @@ ROWS_AT_ONCE = 128
 """Rows that a thread fills at a time: with 2,000 columns of float32 they are in its cache."""
 SLAB_ROWS = 4096
 """Rows whose products of columns are added up in their own precision, before they are added in float64."""
-PANEL = 512
+PANEL, LEAST_PANEL = 512, 64
 """Columns of a part of the matrix of second moments that one thread computes."""
 
 
@@ -122,35 +122,62 @@ class Design:
     # ---- second moments ----
 
     def second_moments(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """sum_i w_i psi(x_i) psi(x_i)' in float64, over rows of this block; weights are not negative.
+        """sum_i w_i psi(x_i) psi(x_i)' in float64, over rows of this block; weights are not negative."""
+        return self.moments(X, np.zeros((tables.number_of_rows(X), 0)), weights)[0]
+
+    def moments(self, X: Any, sides: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """sum_i w_i psi(x_i) psi(x_i)' and sum_i w_i psi(x_i) sides_i' in float64, over rows of this block.
 
         Products of slabs of rows in the precision of the basis are added in float64, panel by panel, so that no thread
         has sums of its own, and the bits do not depend on the number of threads.
         """
-        G = np.zeros((self.size, self.size))
-        for start in range(0, tables.number_of_rows(X), SLAB_ROWS):
-            stop = min(start + SLAB_ROWS, tables.number_of_rows(X))
-            w = None if weights is None else weights[start:stop]
-            self._add_slab(tables.part(X, start, stop), w, G)
-        return G
+        n = tables.number_of_rows(X)
+        G, sums = np.zeros((self.size, self.size)), np.zeros((self.size, sides.shape[1]))
+        roots = None if weights is None else np.sqrt(weights)[:, None]
+        sides = (sides if roots is None else roots * sides).astype(self.basis.dtype)
+        scales = None if roots is None else roots.astype(self.basis.dtype)
+        memory = np.empty((min(n, SLAB_ROWS), self.size), self.basis.dtype)
+        panels = _parallel.pairs(self.size, self.size, (self._panel,) * 2, True)
+        for start in range(0, n, SLAB_ROWS):
+            rows = slice(start, min(start + SLAB_ROWS, n))
+            slab = memory[: rows.stop - start]
+            self._fill(tables.part(X, start, rows.stop), None if scales is None else scales[rows], slab)
+            self._add(slab, sides[rows], panels, (G, sums))
+        for rows, columns in panels:
+            if rows != columns:
+                G[columns, rows] = G[rows, columns].T
+        return G, sums
 
-    def _add_slab(self, X: Any, weights: np.ndarray | None, G: np.ndarray) -> None:
-        slab = np.empty((tables.number_of_rows(X), self.size), self.basis.dtype)
-        roots = None if weights is None else np.sqrt(weights).astype(self.basis.dtype)[:, None]
+    @property
+    def _panel(self) -> int:
+        """Columns of a panel, a multiple of the least: of about four panels, so that two threads have the same work."""
+        return min(PANEL, LEAST_PANEL * -(-self.size // (4 * LEAST_PANEL)))
 
-        def store(rows: slice, values: np.ndarray) -> None:
-            np.multiply(values, 1.0 if roots is None else roots[rows], out=slab[rows])
+    def _fill(self, X: Any, scales: np.ndarray | None, slab: np.ndarray) -> None:
+        """psi(x_i), or phi(x_i), times scales into the rows of a slab."""
+        A, root = self.basis.prepare(X), self._root
 
-        for _ in self.strips(X, store):
+        def run(strips: Any) -> None:
+            for rows in strips:
+                values = slab[rows] if root is None else np.empty((rows.stop - rows.start, len(root)), slab.dtype)
+                self.basis.fill(A[rows], values)
+                if root is not None:
+                    np.matmul(values, root, out=slab[rows])
+                if scales is not None:
+                    slab[rows] *= scales[rows]
+
+        for _ in _parallel.map_tiles(_parallel.split(len(A), ROWS_AT_ONCE), run, threads=self.threads):
             pass
-        panels = _parallel.pairs(self.size, self.size, (PANEL, PANEL), True)
 
-        def add(run: Any) -> None:
-            for rows, columns in run:
-                product = slab[:, rows].T @ slab[:, columns]
-                G[rows, columns] += product
-                if rows != columns:
-                    G[columns, rows] += product.T
+    def _add(self, slab: np.ndarray, sides: np.ndarray, panels: list, to: tuple[np.ndarray, np.ndarray]) -> None:
+        """Products of columns of a slab to the panels of G on and above the diagonal, and those with sides."""
+        G, sums = to
 
-        for _ in _parallel.map_tiles(panels, add, threads=self.threads):
+        def run(tiles: Any) -> None:
+            for rows, columns in tiles:
+                G[rows, columns] += slab[:, rows].T @ slab[:, columns]
+                if rows == columns:
+                    sums[rows] += slab[:, rows].T @ sides
+
+        for _ in _parallel.map_tiles(panels, run, threads=self.threads):
             pass

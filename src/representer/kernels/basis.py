@@ -7,7 +7,7 @@ dimensions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from scipy.linalg import lapack, solve_triangular
 
 DEPENDENT = 10.0
 """Times m eps and the largest pivot: the least pivot of M whose function is no combination of others."""
+PART_OF_HEAD = 16
+"""One of so many functions is projected out of the others where sums of products are to keep their digits."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,10 @@ class Basis:
 
     def astype(self, dtype: Any) -> Basis:
         """The same functions, computed in another precision; the same object where that is not known."""
+        return self
+
+    def deflated(self) -> Basis:
+        """The same span and phi, by functions whose sums of products keep more digits; the same object if none are."""
         return self
 
     def points(self, W: np.ndarray) -> Any:
@@ -150,6 +156,9 @@ class Concatenated(Basis):
     def astype(self, dtype: Any) -> Concatenated:
         return Concatenated(self.kernel, self.left.astype(dtype), self.right.astype(dtype))
 
+    def deflated(self) -> Concatenated:
+        return Concatenated(self.kernel, self.left.deflated(), self.right.deflated())
+
     def points(self, W: np.ndarray) -> Any:
         return Both(self.left.points(W[:, : self.left.rank]), self.right.points(W[:, self.left.rank :]))
 
@@ -183,6 +192,9 @@ class Rescaled(Basis):
     def astype(self, dtype: Any) -> Rescaled:
         return Rescaled(self.kernel, self.part.astype(dtype), self.factor)
 
+    def deflated(self) -> Rescaled:
+        return Rescaled(self.kernel, self.part.deflated(), self.factor)
+
     def points(self, W: np.ndarray) -> Any:
         return self.part.points(W / np.sqrt(self.factor))
 
@@ -201,6 +213,8 @@ class Centres(Basis):
     centres: Any
     like: Any
     """The centres as k has prepared them."""
+    pivots: np.ndarray
+    """In whose order the root is upper triangular: first those functions that span most."""
     root: np.ndarray
     combination: np.ndarray | None = None
 
@@ -210,7 +224,8 @@ class Centres(Basis):
         metric = of(widened(centres)).astype(np.float64)
         if combination is not None:
             metric = combination.T @ metric @ combination
-        return cls(kernel, of, centres, of.prepare(centres), root_of(metric), combination)
+        root, pivots = pivoted_root(metric)
+        return cls(kernel, of, centres, of.prepare(centres), pivots, root, combination)
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -236,11 +251,71 @@ class Centres(Basis):
         if self.dtype == dtype or not numbers:
             return self
         like = self.of.prepare(self.centres.astype(dtype))
-        return Centres(self.kernel, self.of, self.centres, like, self.root, self.combination)
+        return replace(self, like=like)
+
+    def deflated(self) -> Deflated:
+        return Deflated.of(self)
 
     def representers(self, w: np.ndarray) -> tuple[Any, Any, np.ndarray]:
         coef = self.root @ w
         return self.of, self.centres, coef if self.combination is None else self.combination @ coef
+
+
+@dataclass(frozen=True)
+class Deflated(Basis):
+    """chi = psi - A' psi_h: a few functions h made orthonormal, and their span projected out of all others.
+
+    Kernel values are positive and much alike, so that sums of products psi psi' in float32 lose what little R' G R is
+    made of. What is left after the projection is small where M is ill-conditioned: sums of chi chi' have nearly the
+    digits of those of orthonormal functions, for a sixteenth of the work that these take.
+    """
+
+    part: Basis
+    head: np.ndarray
+    weights: np.ndarray
+    """A of shape (functions in the head, m), in the precision of the part."""
+    root: np.ndarray
+
+    @classmethod
+    def of(cls, part: Centres) -> Deflated:
+        """The head are the first of the pivots of the root."""
+        order, R = part.pivots, part.root[part.pivots]
+        r = -(-len(order) // PART_OF_HEAD)
+        A, root = np.zeros((r, part.size)), np.zeros_like(part.root)
+        A[:, order[:r]] = np.eye(r) - R[:r, :r]
+        A[:, order[r:]] = -solve_triangular(R[r:, r:], R[:r, r:].T, trans="T", check_finite=False).T
+        root[order[:r], np.arange(r)] = 1.0
+        root[np.ix_(order[r:], np.arange(r, len(order)))] = R[r:, r:]
+        return cls(part, order[:r], A.astype(part.dtype), root)
+
+    @property
+    def kernel(self) -> Any:
+        return self.part.kernel
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.part.size
+
+    @property
+    def dtype(self) -> Any:
+        return self.part.dtype
+
+    def prepare(self, X: Any) -> Any:
+        return self.part.prepare(X)
+
+    def fill(self, A: Any, tile: np.ndarray) -> None:
+        self.part.fill(A, tile)
+        tile -= tile[:, self.head] @ self.weights
+
+    def astype(self, dtype: Any) -> Basis:
+        """In another precision as they were, since their digits are not needed there."""
+        return self if dtype == self.dtype else self.part.astype(dtype)
+
+    def points(self, W: np.ndarray) -> Any:
+        return self.part.points(W)
+
+    def representers(self, w: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        return self.part.representers(w)
 
 
 def widened(X: Any) -> Any:
@@ -250,12 +325,17 @@ def widened(X: Any) -> Any:
 
 def root_of(metric: np.ndarray) -> np.ndarray:
     """R with R' M R = I by Cholesky with pivots; functions that are combinations of others are left out."""
+    return pivoted_root(metric)[0]
+
+
+def pivoted_root(metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R with R' M R = I, and the pivots: their rows of R are upper triangular, and the others are zero."""
     m = len(metric)
     least = DEPENDENT * m * np.finfo(np.float64).eps * max(float(metric.diagonal().max()), 0.0)
     L, pivots, rank, _ = lapack.dpstrf(metric, lower=1, tol=max(least, float(np.finfo(np.float64).tiny)))
     if not rank:
         raise ValueError("All functions of the basis are zero; choose other landmarks, or another kernel.")
     inverse = solve_triangular(np.tril(L[:rank, :rank]), np.eye(rank), lower=True, check_finite=False)
-    R = np.zeros((m, rank))
-    R[pivots[:rank] - 1] = inverse.T
-    return R
+    R, pivots = np.zeros((m, rank)), pivots[:rank] - 1
+    R[pivots] = inverse.T
+    return R, pivots

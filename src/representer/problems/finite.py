@@ -44,10 +44,9 @@ class Moments:
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
         Y = columns_of(y) - self.shift
         weights = weights_of(w, len(Y))
-        sides = np.column_stack([weights[:, None] * Y, weights])
-        sums = self.design.transposed(X, sides)
+        G, sums = self.design.moments(X, np.column_stack([Y, np.ones(len(Y))]), None if w is None else weights)
         return (
-            self.design.second_moments(X, None if w is None else weights),
+            G,
             sums[:, :-1],
             sums[:, -1],
             weights.sum(),
@@ -59,7 +58,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Residuals:
-    """With r = y - f - b: sums of w psi r', w r and w r^2."""
+    """With r = y - f - b: sums of w psi r' and, as a last column, w psi; of w r and w r^2."""
 
     design: Design
     coef: np.ndarray
@@ -70,8 +69,8 @@ class Residuals:
         weights = weights_of(w, len(Y))[:, None]
 
         def slopes(rows: slice, F: np.ndarray) -> tuple:
-            R = Y[rows] - F
-            return weights[rows] * R, (weights[rows] * R).sum(axis=0), (weights[rows] * R * R).sum(axis=0)
+            R, W = Y[rows] - F, weights[rows]
+            return np.column_stack([W * R, W]), (W * R).sum(axis=0), (W * R * R).sum(axis=0)
 
         return self.design.backwards(X, self.coef, slopes)
 
@@ -120,7 +119,8 @@ class Slopes:
         some, d = (X, bends) if len(near) > 0.9 * len(bends) else (rows_at(X, near), bends[near])
         if not len(d):
             return (*found, np.zeros((self.design.size,) * 2), np.zeros(self.design.size), 0.0)
-        return (*found, self.design.second_moments(some, d), self.design.transposed(some, d), d.sum())
+        H, sums = self.design.moments(some, np.ones((len(d), 1)), d)
+        return (*found, H, sums[:, 0], d.sum())
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ def finite_ridge(problem: FiniteRidge, budget: Budget, solver: str = "auto") -> 
     =====================  ==========================================  ==========================================
     solver                 when                                        takes
     =====================  ==========================================  ==========================================
-    normal_equations       m <= 1,500 or so, or several alphas         two passes, n m^2 operations
-    conjugate_gradient     otherwise                                   some 20 passes
+    normal_equations       m <= 1,500 or so, or several alphas         three passes, n m^2 operations
+    conjugate_gradient     otherwise                                   some 12 passes
     =====================  ==========================================  ==========================================
     """
     check_name(FINITE_RIDGE, solver)

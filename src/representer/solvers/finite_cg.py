@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
-from representer.gram.design import Design
-from representer.problems.finite import Applied, FiniteRidge, Residuals, weights_of
+from representer.problems.finite import FiniteRidge, weights_of
 from representer.result import Budget, Plan, Result, Work, certificate_of
-from representer.solvers.finite_passes import PAIR_SECONDS, PASS_SECONDS, bytes_of_blocks
+from representer.solvers.finite_passes import (
+    FLOPS,
+    PAIR_SECONDS,
+    PASS_SECONDS,
+    SINGLE_SHARE,
+    RidgePoint,
+    bytes_of_blocks,
+    definite_factor,
+    design_for_sums,
+)
 from representer.solvers.memory import working_memory
 
-SAMPLED = 4
+FEWEST_SAMPLED, MOST_SAMPLED = 4, 64
 """Rows for each function of the basis on which the preconditioner is built."""
-TYPICAL_STEPS = 15
 RESTARTS = 4
 """Times that float64 residuals are taken and float32 steps begin anew."""
 INNER = 1e-3
@@ -31,9 +39,13 @@ way_out = "use fewer components, or a larger memory="
 def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None) -> Plan:
     """Some dozen passes of n m values, and a factor of m x m doubles."""
     n, m = problem.n, problem.size
-    passes = TYPICAL_STEPS + 2
-    seconds = passes * (PASS_SECONDS + n * m * PAIR_SECONDS) + (SAMPLED + 1) * m**3 / 5e10
-    bytes_ = 8 * 4 * m * m + 8 * SAMPLED * m * m + bytes_of_blocks(problem, budget)
+    sampled = rows_to_sample(problem, budget.tol)
+    steps = expected_steps(sampled / m, budget.tol)
+    exact = 1 + int(np.ceil(np.log(1.0 / budget.tol) / np.log(1.0 / INNER)))
+    seconds = (SINGLE_SHARE * steps + exact) * n * m * PAIR_SECONDS + (steps + exact) * PASS_SECONDS
+    seconds += sampled * m * m / FLOPS + m**3 / 5e10
+    bytes_ = 8 * 6 * m * m + sampled * 4 * max(problem.rows.n_columns, 1) + bytes_of_blocks(problem, budget)
+    passes = steps + exact
     plan = Plan(name, "the basis is large", int(bytes_), passes * n * m, seconds, passes=passes)
     if problem.alpha.min() == 0:
         refusal = "Conjugate gradients need a positive alpha; use solver='normal_equations'."
@@ -41,20 +53,34 @@ def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None)
     return plan.within(working_memory(2 * budget.memory), way_out)
 
 
+def expected_steps(times: float, tol: float) -> int:
+    """With a preconditioner from ``times`` m sampled rows each step divides the error by the root of that number.
+
+    The eigenvalues of a sample's moments, relative to those of all rows, are between (1 -+ times^(-1/2))^2.
+    """
+    return int(np.ceil(np.log(2.0 / tol) / (0.5 * np.log(max(times, 2.0)))))
+
+
+def rows_to_sample(problem: FiniteRidge, tol: float) -> int:
+    """For the preconditioner: as many that a further row would take longer than the steps that it saves."""
+    n, m = problem.n, problem.size
+    choices = [c for c in (2, 4, 8, 16, 32, 64, 128) if FEWEST_SAMPLED <= c <= MOST_SAMPLED]
+    seconds = [c * m**3 / FLOPS + SINGLE_SHARE * expected_steps(c, tol) * n * m * PAIR_SECONDS for c in choices]
+    return min(n, choices[int(np.argmin(seconds))] * m)
+
+
 class Preconditioner:
     """(n / s) Phi_s' W Phi_s + alpha I from s sampled rows, less the part along their mean."""
 
-    def __init__(self, problem: FiniteRidge):
-        # row by row in float64: R' G R of float32 sums loses so many digits that it may not be definite
-        design = replace(problem.design, basis=problem.design.basis.astype(np.float64), orthonormal=True)
-        m, n = problem.size, problem.n
-        X, _, w = problem.rows.sample(min(n, SAMPLED * m), 1)
-        weights = weights_of(w, min(n, SAMPLED * m))
-        factor = n / len(weights)
-        S = factor * design.from_moments(design.second_moments(X, weights))
+    def __init__(self, problem: FiniteRidge, rows: int):
+        n, design = problem.n, design_for_sums(problem.design, rows)
+        X, _, w = problem.rows.sample(rows, 1)
+        weights = weights_of(w, rows)
+        G, sums = design.moments(X, np.ones((rows, 1)), weights)
+        S = n / rows * design.from_moments(G)
         if problem.intercept and weights.sum() > 0:
-            s = design.from_sums(design.transposed(X, weights))
-            S -= factor * np.multiply.outer(s, s / weights.sum())
+            s = design.from_sums(sums[:, 0])
+            S -= n / rows * np.multiply.outer(s, s / weights.sum())
         self.S = S
         self.factors: dict[float, Any] = {}
 
@@ -64,7 +90,7 @@ class Preconditioner:
             if each not in self.factors:
                 A = self.S.copy()
                 A.ravel()[:: len(A) + 1] += each
-                self.factors[each] = cho_factor(A, overwrite_a=True, check_finite=False)
+                self.factors[each] = definite_factor(A)
             out[:, alpha == each] = cho_solve(self.factors[each], g[:, alpha == each], check_finite=False)
         return out
 
@@ -72,38 +98,31 @@ class Preconditioner:
 def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) -> Result:
     """Conjugate gradients with float32 products, begun anew from float64 residuals until those are small."""
     begin, passes, steps = perf_counter(), 0, 0
-    alpha, rows = problem.alpha, problem.rows
-    exact = replace(problem.design, basis=problem.design.basis.astype(np.float64))
-    single = replace(problem.design, basis=problem.design.basis.astype(np.float32))
-    precondition = Preconditioner(problem)
-    w, b = np.zeros((problem.design.basis.rank, len(alpha))), np.zeros(len(alpha))
-    size = best = None
-    mean, weight = _mean(problem, exact) if problem.intercept else (np.zeros(len(w)), 1.0)
-    passes += problem.intercept
+    alpha, design, best, size = problem.alpha, problem.design, None, None
+    exact = replace(design, basis=design.basis.astype(np.float64))
+    single = replace(design, basis=design.basis.astype(np.float32))
+    precondition = partial(Preconditioner(problem, rows_to_sample(problem, budget.tol)), alpha=alpha)
+    weight = float(problem.rows.total(_weight)[0]) if problem.intercept else 1.0
+    w, b = np.zeros((design.basis.rank, len(alpha))), np.zeros(len(alpha))
     for _ in range(1 + RESTARTS):
-        found, total, squares = rows.total(Residuals(exact, w, b))
-        passes, total = passes + 1, np.atleast_1d(total)
-        g = exact.from_sums(found) - alpha * w
-        if problem.intercept:
-            g, squares, b = g - np.multiply.outer(mean, total), squares - total**2 / weight, b + total / weight
-        size = np.linalg.norm(g, axis=0) if size is None else size
-        judgement = problem.judge(w, b, (g, squares, size))
+        point = RidgePoint.at(problem, exact, w, b, weight)
+        passes, lengths = passes + 1, np.linalg.norm(point.g, axis=0)
+        size = lengths if size is None else size
+        judgement = problem.judge(point.w, point.b, (point.g, point.squares, size))
         worst = judgement.residuals.max()
         if best is None or worst < best[0].residuals.max():
-            best = judgement, w, b
+            best = judgement, point.w, point.b
         if worst <= budget.tol or steps >= budget.max_iter or worst > 2.0 * best[0].residuals.max():
             break
-        tol = np.maximum(INNER * np.linalg.norm(g, axis=0), 0.3 * budget.tol * size)
-        change, taken, shift = _steps(problem, single, precondition, g, mean, tol, budget.max_iter - steps)
-        w, steps, passes = w + change, steps + taken, passes + taken
-        b = b - shift / weight if problem.intercept else b
+        tol = np.maximum(INNER * lengths, 0.3 * budget.tol * size)
+        point, taken = point.improved(problem, single, precondition, tol, budget.max_iter - steps)
+        w, b, steps, passes = point.w, point.b, steps + taken, passes + taken
     judgement, w, b = best  # type: ignore[misc]
-    plan = cost(problem, budget)
     work = Work(
         "conjugate gradients in the span",
         reason,
         max(steps, 1),
-        plan.bytes,
+        cost(problem, budget).bytes,
         perf_counter() - begin,
         "float32 products, float64 residuals" if single.basis.dtype == np.float32 else "float64",
         passes,
@@ -111,47 +130,6 @@ def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) 
     return Result(w, b, certificate_of([judgement], work, budget.tol, passes * problem.n * problem.size))
 
 
-def _mean(problem: FiniteRidge, design: Design) -> tuple[np.ndarray, float]:
-    """The weighted mean of the features and the sum of weights."""
-    s, weight = problem.rows.total(Weights(design))
-    return design.from_sums(s) / weight, float(weight)
-
-
-class Weights:
-    """Sums of w psi and w."""
-
-    def __init__(self, design: Design):
-        self.design = design
-
-    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
-        weights = weights_of(w, X.shape[0] if hasattr(X, "shape") else len(X))
-        return self.design.transposed(X, weights), weights.sum()
-
-
-def _steps(
-    problem: FiniteRidge,
-    design: Design,
-    precondition: Preconditioner,
-    g: np.ndarray,
-    mean: np.ndarray,
-    tol: np.ndarray,
-    most: int,
-) -> tuple[np.ndarray, int, np.ndarray]:
-    """The solution of (S + alpha I) x = g up to a residual, the steps, and sum_i w_i <x, phi_i>."""
-    alpha = problem.alpha
-    x, sums = np.zeros_like(g), np.zeros(g.shape[1])
-    z = precondition(g, alpha)
-    p, rho, taken = z, np.sum(g * z, axis=0), 0
-    while taken < most and np.any(np.linalg.norm(g, axis=0) > tol):
-        found, total = problem.rows.total(Applied(design, p))
-        taken, total = taken + 1, np.atleast_1d(total)
-        q = design.from_sums(found) + alpha * p
-        if problem.intercept:
-            q -= np.multiply.outer(mean, total)
-        curved = np.sum(p * q, axis=0)
-        step = np.divide(rho, curved, out=np.zeros_like(rho), where=curved > 0)
-        x, g, sums = x + step * p, g - step * q, sums + step * total
-        z = precondition(g, alpha)
-        new = np.sum(g * z, axis=0)
-        p, rho = z + np.divide(new, rho, out=np.zeros_like(rho), where=rho > 0) * p, new
-    return x, taken, sums
+def _weight(X: Any, y: Any, w: Any) -> tuple:
+    """The sum of weights of a block."""
+    return (weights_of(w, len(y)).sum(),)

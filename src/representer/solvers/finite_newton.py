@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from representer.gram.design import Design
 from representer.losses.base import Loss
@@ -19,9 +19,15 @@ from representer.problems.finite import Bends, FiniteProblem, Line, Slopes, colu
 from representer.problems.judgement import Judgement
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.rows.arrays import ArrayRows
-from representer.solvers.finite_passes import PAIR_SECONDS, bytes_of_blocks
+from representer.solvers.finite_passes import (
+    FLOPS,
+    PAIR_SECONDS,
+    bytes_of_blocks,
+    definite_factor,
+    design_for_sums,
+    is_little,
+)
 from representer.solvers.memory import working_memory
-from representer.solvers.normal_equations import FLOPS, SMALL_WORK
 
 SMOOTH_STEPS, KINK_STEPS = 8, 40
 """Newton steps that a smooth loss, and one with kinks, typically takes."""
@@ -48,7 +54,7 @@ def cost(problem: FiniteProblem, budget: Budget) -> Plan:
     n, m, t = problem.n, problem.size, problem.outputs
     steps = SMOOTH_STEPS if problem.loss.smooth else KINK_STEPS
     share = 1.0 if problem.loss.smooth else 0.1  # of rows that are near a kink
-    work = float(n) * m * m * share / FLOPS * (1 if n * m * m > SMALL_WORK else 4)
+    work = float(n) * m * m * share / FLOPS * (4 if is_little(n, m) else 1)
     passes = steps + 2 if t == 1 else steps * 12
     seconds = passes * n * m * PAIR_SECONDS + (steps * work if t == 1 else 0.0) + steps * t * m**3 / 1e11
     bytes_ = 8 * (4 + t) * m * m + 8 * 4096 * m + bytes_of_blocks(problem, budget)
@@ -84,9 +90,9 @@ def solve(problem: FiniteProblem, budget: Budget, reason: str, start: State | No
     # with a tilt all rows begin in the bent part of the first smooth loss, where an intercept knows which way to go
     first = np.full(problem.outputs, -0.5 * FIRST_SMOOTHING * scale if problem.tilt else 0.0)
     state = start or State(np.zeros((problem.design.basis.rank, problem.outputs)), first)
-    small = float(problem.n) * problem.size**2 <= SMALL_WORK
-    basis = problem.design.basis
-    design = replace(problem.design, basis=basis.astype(np.float64 if small else np.float32), orthonormal=small)
+    basis, design = problem.design.basis, design_for_sums(problem.design, problem.n)
+    if problem.outputs > 1 and not design.orthonormal:  # no sums of products over all rows
+        design = replace(design, basis=basis.astype(np.float32))
     fast = replace(problem, design=design)
     if start is None and problem.n > 2 * ROWS_TO_START * problem.size:
         state = replace(_on_sample(fast, scale, state, budget), steps=0, passes=0)
@@ -215,7 +221,7 @@ class At:
         H, h, total = self.hessian
         r = len(H)
         H.ravel()[:: r + 1] += problem.strength
-        factor = cho_factor(H, overwrite_a=True, check_finite=False)
+        factor = definite_factor(H)
         if not problem.intercept or total <= 0.0:
             return -cho_solve(factor, self.g, check_finite=False), np.zeros(1), 0
         Z = cho_solve(factor, np.column_stack([self.g[:, 0], h]), check_finite=False)
@@ -274,19 +280,21 @@ def _by_products(problem: FiniteProblem, state: State, at: At) -> tuple[np.ndarr
 
 def _blocks(problem: FiniteProblem, state: State) -> list:
     """Factors of the Hessian of each output by itself, with its intercept, on sampled rows."""
-    n, design = problem.n, problem.design
+    n = problem.n
     X, y, w = problem.rows.sample(min(n, 4 * problem.size), 3)
     Y = columns_of(y)
+    design = design_for_sums(problem.design, len(Y))
     weights = weights_of(w, len(Y)) * (n / len(Y))
     H = problem.loss.curvature(Y, design.values(X, state.w) + state.b)
     factors = []
     for j in range(problem.outputs):
         d = weights * np.maximum(H[:, j, j] if H.ndim == 3 else H[:, j], 0.0)
         A = np.zeros((design.basis.rank + 1,) * 2)
-        A[:-1, :-1] = design.from_moments(design.second_moments(X, d))
+        moments, sums = design.moments(X, np.ones((len(d), 1)), d)
+        A[:-1, :-1] = design.from_moments(moments)
         if problem.intercept:
-            A[-1, :-1] = A[:-1, -1] = design.from_sums(design.transposed(X, d))
+            A[-1, :-1] = A[:-1, -1] = design.from_sums(sums[:, 0])
         A[-1, -1] = d.sum() if problem.intercept else 1.0
         A.ravel()[:: len(A) + 1] += problem.strength * np.append(np.ones(len(A) - 1), 1e-8)
-        factors.append(cho_factor(A, check_finite=False))
+        factors.append(definite_factor(A))
     return factors

@@ -1,18 +1,116 @@
-"""What solvers in the span of a basis share: the cost of a pass, and progress over passes."""
+"""What solvers in the span of a basis share: the cost of a pass, precisions, and conjugate gradients on sums."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from scipy.linalg import cho_factor, eigvalsh
+
+from representer.gram.design import Design
+from representer.problems.finite import Applied, FiniteRidge, Residuals
 from representer.result import Budget
 
-PAIR_SECONDS = 1.2e-9
-"""To fill a value psi_j(x_i) in float64 and use it twice, on two cores; about half of it in float32."""
+PAIR_SECONDS, SINGLE_SHARE = 2.4e-9, 0.6
+"""To fill a value psi_j(x_i) in float64 and use it twice, on two cores; and the part of it that float32 takes."""
 PASS_SECONDS = 3e-3
 """What a pass takes for few rows."""
+FLOPS = 1.2e11
+"""Of float32 products of columns a second, on two cores."""
+SMALL_WORK = 2e10
+"""n m^2 up to which rows are made orthonormal in float64: the digits of an exact fit, in less than a second."""
 
 
 def bytes_of_blocks(problem: Any, budget: Budget) -> int:
     """A block of rows with its prepared copies, and strips of values at work."""
     rows, threads = problem.rows, budget.threads or 2
     return 8 * 4 * rows.block_rows * max(rows.n_columns, 1) + 8 * 128 * problem.size * (threads + 16)
+
+
+def wide(design: Design) -> Design:
+    """Rows in float64, made orthonormal one by one: three times the work, and all digits."""
+    return replace(design, basis=design.basis.astype(np.float64), orthonormal=True)
+
+
+def is_little(n: int, m: int) -> bool:
+    """Whether sums over n rows are taken in float64."""
+    return float(n) * m * m <= SMALL_WORK
+
+
+def design_for_sums(design: Design, n: int) -> Design:
+    """For sums psi psi' over n rows: in float64 for little work, else in float32 where that is known."""
+    if is_little(n, design.basis.size):
+        return wide(design)
+    single = design.basis.astype(np.float32)
+    return replace(design, basis=single.deflated() if single.dtype == np.float32 else single)
+
+
+def definite_factor(A: np.ndarray) -> Any:
+    """Cholesky's factor of A, or of A + c I where float32 sums have left A indefinite: steps are shorter then."""
+    try:
+        return cho_factor(A, check_finite=False)
+    except np.linalg.LinAlgError:
+        least = float(eigvalsh(A, subset_by_index=(0, 0), check_finite=False)[0])
+        shift = 2.0 * abs(least) + len(A) * np.finfo(np.float64).eps * float(A.diagonal().max())
+        return cho_factor(A + shift * np.eye(len(A)), overwrite_a=True, check_finite=False)
+
+
+@dataclass(frozen=True)
+class RidgePoint:
+    """Coefficients of a ridge with the best intercept, and what one pass says of them."""
+
+    w: np.ndarray
+    b: np.ndarray
+    g: np.ndarray
+    """sum_i w_i (phi_i - mean) r_i - alpha w: the steepest descent."""
+    squares: np.ndarray
+    """sum_i w_i r_i^2."""
+    mean: np.ndarray
+    """Of phi; zero without an intercept."""
+    weight: float
+    """The sum of weights."""
+
+    @classmethod
+    def at(cls, problem: FiniteRidge, design: Design, w: np.ndarray, b: np.ndarray, weight: float) -> RidgePoint:
+        """By one pass in the precision of the design."""
+        found, total, squares = problem.rows.total(Residuals(design, w, b))
+        found, total = design.from_sums(found), np.atleast_1d(total)
+        g, mean = found[:, :-1] - problem.alpha * w, found[:, -1] / weight
+        if not problem.intercept:
+            return cls(w, b, g, squares, np.zeros_like(mean), weight)
+        # the best intercept takes the mean residual away
+        return cls(w, b + total / weight, g - np.multiply.outer(mean, total), squares - total**2 / weight, mean, weight)
+
+    def improved(
+        self,
+        problem: FiniteRidge,
+        design: Design,
+        precondition: Callable[[np.ndarray], np.ndarray],
+        tol: np.ndarray,
+        most: int,
+    ) -> tuple[RidgePoint, int]:
+        """Conjugate gradients until the lengths of g are at most tol, a pass in the precision of the design for each.
+
+        The new g and sum of squares follow from the old ones and the products, so that they have their digits.
+        """
+        alpha, g, taken = problem.alpha, self.g, 0
+        x, sums = np.zeros_like(g), np.zeros(g.shape[1])
+        z = precondition(g)
+        p, rho = z, np.sum(g * z, axis=0)
+        while taken < most and np.any(np.linalg.norm(g, axis=0) > tol):
+            found, total = problem.rows.total(Applied(design, p))
+            taken, total = taken + 1, np.atleast_1d(total)
+            q = design.from_sums(found) + alpha * p
+            if problem.intercept:
+                q -= np.multiply.outer(self.mean, total)
+            curved = np.sum(p * q, axis=0)
+            step = np.divide(rho, curved, out=np.zeros_like(rho), where=curved > 0)
+            x, g, sums = x + step * p, g - step * q, sums + step * total
+            z = precondition(g)
+            new = np.sum(g * z, axis=0)
+            p, rho = z + np.divide(new, rho, out=np.zeros_like(rho), where=rho > 0) * p, new
+        squares = self.squares - np.sum(x * (self.g + 2.0 * alpha * self.w + g + alpha * x), axis=0)
+        b = self.b - sums / self.weight if problem.intercept else self.b
+        return replace(self, w=self.w + x, b=b, g=g, squares=np.maximum(squares, 0.0)), taken

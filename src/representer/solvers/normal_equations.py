@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import cho_factor, cho_solve, eigh
 
 from representer.gram.design import SLAB_ROWS, Design
-from representer.problems.finite import FiniteRidge, Moments, Residuals, columns_of, weights_of
+from representer.problems.finite import FiniteRidge, Moments, columns_of, weights_of
 from representer.result import Budget, Plan, Result, Work, certificate_of
-from representer.solvers.finite_passes import PAIR_SECONDS, bytes_of_blocks
+from representer.solvers.finite_passes import (
+    FLOPS,
+    PAIR_SECONDS,
+    RidgePoint,
+    bytes_of_blocks,
+    design_for_sums,
+    is_little,
+    wide,
+)
 from representer.solvers.memory import working_memory
 
-SMALL_WORK = 2e10
-"""n m^2 up to which rows are made orthonormal in float64: the digits of an exact fit, in less than a second."""
-FLOPS = 1.2e11
-"""Of float32 products of columns a second, on two cores."""
-REFINEMENTS = 3
-"""Passes with float64 residuals after the first, before sums are taken in float64."""
+REFINEMENTS = 40
+"""Passes with float64 products after the first residual, before sums are taken in float64."""
+MOST_FACTORS = 4
+"""Different alphas up to which each has a Cholesky factor, and not all the eigenvectors."""
 LEAVE_OUT_WORK, LEAVE_OUT_ENTRIES = 1e11, 2e7
 """n m^2, and rows times alphas, up to which leave-one-out predictions are made; beyond, alpha is chosen by GCV."""
 
@@ -30,16 +37,17 @@ way_out = "use fewer components, or a larger memory="
 
 
 def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None) -> Plan:
-    """Two passes, n m^2 operations, and some matrices of m x m doubles."""
+    """Two or three passes, n m^2 operations, and some matrices of m x m doubles."""
     n, m = problem.n, problem.size
     work = float(n) * m * m
-    seconds = work / FLOPS * (1 if work > SMALL_WORK else 4) + 2.0 * n * m * PAIR_SECONDS + 5e-10 * m**3
-    extra = leaves_out(problem, alphas)
+    little, extra = is_little(n, m), leaves_out(problem, alphas)
+    passes = (2 if little else 3) + extra
+    seconds = work / FLOPS * (4 if little else 1) + passes * n * m * PAIR_SECONDS + 5e-10 * m**3
     seconds += extra * 2.0 * work / FLOPS
     many = alphas is not None and len(alphas) > 1
     why = "alpha is chosen from several" if many else "all sums are taken in one pass"
     bytes_ = 8 * 6 * m * m + 8 * min(n, SLAB_ROWS) * m + bytes_of_blocks(problem, budget)
-    plan = Plan(name, why, int(bytes_), int((2 + extra) * n * m), seconds, passes=2 + extra)
+    plan = Plan(name, why, int(bytes_), passes * n * m, seconds, passes=passes)
     return plan.within(working_memory(2 * budget.memory), way_out)
 
 
@@ -114,6 +122,24 @@ class Sums:
         V = self.spectrum[1]
         return V @ ((V.T @ g) / self.shifted(alpha))
 
+    def inverse(self, alpha: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """g -> (S + alpha I)^(-1) g: by factors for one alpha each, unless the spectrum is known or needed."""
+        if "spectrum" not in vars(self) and len(different := np.unique(alpha)) <= MOST_FACTORS:
+            try:
+                factors = [self._factor(each) for each in different]
+            except np.linalg.LinAlgError:  # indefinite by rounding
+                return partial(self.apply_inverse, alpha=alpha)
+            return partial(_solved, factors=factors, which=np.searchsorted(different, alpha))
+        return partial(self.apply_inverse, alpha=alpha)
+
+    def _factor(self, alpha: float) -> Any:
+        A = self.S - self.weight * np.multiply.outer(self.mean, self.mean)
+        least = len(A) * np.finfo(np.float64).eps * A.diagonal().max(initial=0.0)
+        if alpha <= least:
+            raise np.linalg.LinAlgError("The matrix may be singular.")
+        A.ravel()[:: len(A) + 1] += alpha
+        return cho_factor(A, overwrite_a=True, check_finite=False)
+
     def intercepts(self, w: np.ndarray) -> np.ndarray:
         """The best ones for coefficients w."""
         return self.shift + (self.y - self.s @ w) / self.weight if self.intercept else np.zeros(w.shape[1])
@@ -127,6 +153,14 @@ class Sums:
             free = self.n - self.intercept - np.sum(values / shifted, axis=0)
             out[a] = np.where(free > 0, self.n * np.maximum(errors, 0.0) / np.maximum(free, 1e-300) ** 2, np.inf)
         return out
+
+
+def _solved(g: np.ndarray, factors: list, which: np.ndarray) -> np.ndarray:
+    """Each column by its factor."""
+    out = np.empty_like(g)
+    for k, factor in enumerate(factors):
+        out[:, which == k] = cho_solve(factor, g[:, which == k], check_finite=False)
+    return out
 
 
 @dataclass(frozen=True)
@@ -159,9 +193,7 @@ class LeftOut:
 
 def design_for(problem: FiniteRidge) -> Design:
     """In float64 with orthonormal rows for little work, else in float32 where that is known."""
-    if float(problem.n) * problem.size**2 <= SMALL_WORK:
-        return replace(problem.design, basis=problem.design.basis.astype(np.float64), orthonormal=True)
-    return replace(problem.design, basis=problem.design.basis.astype(np.float32))
+    return design_for_sums(problem.design, problem.n)
 
 
 class Path:
@@ -189,10 +221,10 @@ class Path:
         problem = replace(self.problem, alpha=alpha)
         best = self._refined(problem)
         if best[0].residuals.max() > self.budget.tol and self.design.basis.dtype == np.float32:
-            wide = replace(self.design, basis=self.design.basis.astype(np.float64), orthonormal=True)
-            if wide.basis.dtype == np.float64:
-                self.design, self.passes = wide, self.passes + 1
-                self.sums = Sums.of(problem, wide)
+            other = wide(self.design)
+            if other.basis.dtype == np.float64:
+                self.design, self.passes = other, self.passes + 1
+                self.sums = Sums.of(problem, other)
                 best = min(best, self._refined(problem), key=lambda found: found[0].residuals.max())
         judgement, w, intercept, steps = best
         seconds, n, m = perf_counter() - self.begin, problem.n, problem.size
@@ -204,30 +236,21 @@ class Path:
         return Result(w, intercept, certificate)
 
     def _refined(self, problem: FiniteRidge) -> tuple:
-        """The best coefficients of some corrections, with their judgement."""
-        sums, alpha, best, last = self.sums, problem.alpha, None, np.inf
+        """Coefficients with a float64 judgement, and the steps: the sums' own, and conjugate gradients from there.
+
+        Their preconditioner is the inverse of the sums, and their products are float64, so that they converge where
+        sums in float32 have lost digits.
+        """
+        sums, tol = self.sums, self.budget.tol
         exact = replace(problem.design, basis=problem.design.basis.astype(np.float64), orthonormal=False)
-        if self.design.orthonormal:
-            exact = self.design
-        w = sums.apply_inverse(sums.sides, alpha)
-        size = np.linalg.norm(sums.sides, axis=0)
-        for step in range(1 + REFINEMENTS):
-            intercept = sums.intercepts(w)
-            self.passes += 1
-            found, total, squares = problem.rows.total(Residuals(exact, w, intercept))
-            total = np.atleast_1d(total)
-            g = exact.from_sums(found) - alpha * w
-            if sums.intercept:  # the best intercept takes the mean residual away
-                g, squares = g - np.multiply.outer(sums.s, total / sums.weight), squares - total**2 / sums.weight
-                intercept = intercept + total / sums.weight
-            judgement = problem.judge(w, intercept, (g, squares, size))
-            worst = judgement.residuals.max()
-            if best is None or worst < best[0].residuals.max():
-                best = judgement, w, intercept, 1 + step
-            if worst <= self.budget.tol or worst > 0.5 * last:
-                break
-            last, w = worst, w + sums.apply_inverse(g, alpha)
-        return best  # type: ignore[return-value]
+        exact = self.design if self.design.orthonormal else exact
+        inverse, size = sums.inverse(problem.alpha), np.linalg.norm(sums.sides, axis=0)
+        w = inverse(sums.sides)
+        point, steps = RidgePoint.at(problem, exact, w, sums.intercepts(w), sums.weight), 0
+        if np.any(np.linalg.norm(point.g, axis=0) > tol * size):
+            point, steps = point.improved(problem, exact, inverse, 0.5 * tol * size, REFINEMENTS)
+        self.passes += 1 + steps
+        return problem.judge(point.w, point.b, (point.g, point.squares, size)), point.w, point.b, 1 + steps
 
 
 def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) -> Result:
