@@ -28,7 +28,7 @@ HOUSES = pl.DataFrame(
 def fit():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "REPETITIONS", 1)
-        return fit_table(HOUSES, "price", time_limit=6.0)
+        return fit_table(HOUSES, "price", time_limit=60.0)
 
 
 def test_scores_are_of_rows_not_seen(fit):

@@ -21,7 +21,7 @@ from representer.tables.machines import JUDGED_PART, Effort, fit_machine, route_
 from representer.tables.outcome import Coverage, Finding, HeldOut, Outcome
 from representer.tables.reading import Table, TableError, nearest, read_table
 from representer.tables.scales import chosen_scales
-from representer.tables.splits import Split, split_rows
+from representer.tables.splits import FOLDS, Split, split_rows
 from representer.tables.table_model import Predictions, TableModel
 from representer.tables.targets import Target, target_of
 from representer.tables.verdict import STOPPED, verdict
@@ -238,9 +238,9 @@ class Fitting:
         job, pairs = self.job, self.job.split.pairs
         share = FOLDS_SHARE / len(pairs) if job.split.is_folds else JUDGED_PART
         for i, pair in enumerate(pairs):
-            late = perf_counter() - self.begin > FOLDS_SHARE * self.time_limit
             if job.split.is_folds:
-                if late and i:
+                part = FOLDS_SHARE if i >= FOLDS else 1.0  # each row is judged once unless the time is over
+                if i and perf_counter() - self.begin > part * self.time_limit:
                     break
                 self.tell(f"fold {i + 1} of {len(pairs)}")
             effort = Effort(share * self.time_limit, job.seed, (lambda text: None) if job.split.is_folds else self.tell)
@@ -277,9 +277,8 @@ class Fitting:
     def _outcome(self, model: TableModel, protocol: str) -> Outcome:
         job, certificate = self.job, model.estimator.certificate_
         found, comparisons = self._scores(model.target)
-        count = sum(len(rows) for rows, _, _ in self.judged) if not job.split.is_folds else len(job.y)
-        sentences, use_linear = verdict(model.target, count, found, comparisons, self.findings)
         held_out = self._held_out()
+        sentences, use_linear = verdict(model.target, len(held_out.rows), found, comparisons, self.findings)
         return Outcome(
             task=model.target.task,
             target=model.target.name,

@@ -152,3 +152,13 @@ def prediction_columns(target: Target, found: Predictions) -> dict[str, Any]:
         columns["std"] = found.std
         columns["lower"], columns["upper"] = found.ends()
     return columns | {"unfamiliar": found.unfamiliar}
+
+
+def held_out_columns(outcome: Outcome) -> dict[str, Any]:
+    """The columns of a file of the rows set aside: their numbers in the table from 1, truth and predictions."""
+    held = outcome.held_out
+    columns: dict[str, Any] = {"row": held.rows + 1, "truth": held.truth, "prediction": held.prediction}
+    columns |= {name: getattr(held, name) for name in ("std", "lower", "upper") if getattr(held, name) is not None}
+    if held.probabilities is not None:
+        columns |= {f"probability of {name}": p for name, p in zip(outcome.classes, held.probabilities.T, strict=True)}
+    return columns | {"unfamiliar": held.unfamiliar}

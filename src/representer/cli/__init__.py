@@ -1,0 +1,1 @@
+"""The command `representer`: fit, predict, explain, info, demo."""

@@ -1,0 +1,195 @@
+"""`representer fit`: plan, progress, verdict, and a folder with model and report."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from argparse import Namespace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from representer.cli.main import MISSED, OK, STOPPED_BY_USER
+from representer.cli.output import require_free, teller, write_by_rename, write_text
+from representer.io import save
+from representer.tables.effects import column_effects
+from representer.tables.fitting import Fitting, Job, TableFit, table_job
+from representer.tables.machines import route_words
+from representer.tables.outcome import Outcome
+from representer.tables.reading import TableError, nearest, polars_library
+from representer.tables.report import report_html, report_json
+from representer.tables.table_model import held_out_columns
+
+FILES = ("model.repr", "report.html", "report.json", "test_predictions.csv", "fit.toml")
+DEFAULTS: dict[str, Any] = {"time_limit": 300.0, "loss": "", "group": "", "seed": 0}
+RELATION = re.compile(r"^\s*([\w ]+?)\s*(>=|<=|>|<)\s*([-+.\deE]+)\s*$")
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What was decided for a fit: all that fit.toml holds."""
+
+    table: str
+    target: str
+    time_limit: float
+    loss: str
+    group: str
+    seed: int
+    types: dict[str, str]
+
+    def toml(self) -> str:
+        """As a file that --config reads."""
+        lines = ["# representer fit --config fit.toml repeats this fit"]
+        lines += [f"{name} = {_toml(getattr(self, name))}" for name in ("table", "target", *DEFAULTS)]
+        lines += ["", "[types]", *(f"{_toml(name)} = {_toml(kind)}" for name, kind in self.types.items())]
+        return "\n".join(lines) + "\n"
+
+    def command(self) -> str:
+        """The command line that makes these decisions."""
+        words = ["representer", "fit", self.table, "--target", self.target]
+        for name, value in DEFAULTS.items():
+            if getattr(self, name) != value:
+                words += [f"--{name.replace('_', '-')}", f"{getattr(self, name)}"]
+        words += [word for name, kind in self.types.items() for word in ("--type", f"{name}={kind}")]
+        return shlex.join(words)
+
+
+def run(options: Namespace) -> int:
+    """Fit, or with --plan say what would be fitted."""
+    decisions = decided(options)
+    requirements = [required(text) for text in options.require]
+    job = table_job(
+        decisions.table,
+        decisions.target,
+        loss=decisions.loss or None,
+        types=decisions.types,
+        group=decisions.group or None,
+        seed=decisions.seed,
+    )
+    if options.plan:
+        print(_plan_json(job, decisions) if options.json else plan_words(job, decisions))
+        return OK
+    out = Path(options.out or f"{Path(decisions.table).name.split('.')[0]}-fit")
+    require_free([out / name for name in FILES], options.force)
+    tell = teller(options.quiet)
+    for line in plan_words(job, decisions).splitlines():
+        tell(line)
+    fit = Fitting(job, decisions.time_limit, tell).run()
+    fit = replace(fit, outcome=_with_command(fit.outcome, decisions))
+    written = write_folder(fit, job, decisions, out)
+    if options.json:
+        print(fit.outcome.to_json(rows=False))
+    else:
+        print("\n".join([*fit.outcome.verdict, *finding_lines(fit.outcome), f"Written: {', '.join(written)}"]))
+    return exit_code(fit, requirements, tell)
+
+
+def decided(options: Namespace) -> Decisions:
+    """Options, where they are not given those of --config, else the defaults."""
+    known = _config(options.config) if options.config else {}
+    types = dict(known.get("types", {}))
+    for text in options.type:
+        name, equal, kind = text.rpartition("=")
+        if not equal:
+            raise TableError(f"--type {text!r} has no type; write it as --type COLUMN=category, say.")
+        types[name] = kind
+    found = {name: getattr(options, name) for name in ("table", "target", *DEFAULTS)}
+    found = {name: known.get(name, DEFAULTS.get(name)) if value is None else value for name, value in found.items()}
+    if not found["table"]:
+        raise TableError("No table is given; write representer fit TABLE.csv --target COLUMN.")
+    if not found["target"]:
+        raise TableError("No target is given; name the column to be predicted by --target COLUMN.")
+    if not found["time_limit"] > 0:
+        raise TableError(f"--time-limit is {found['time_limit']:g}; give a number of seconds above zero.")
+    return Decisions(**found, types=types)
+
+
+def _config(path: str) -> dict[str, Any]:
+    try:
+        known = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TableError(f"{path} is no TOML file of a fit: {error}.") from None
+    names = ("table", "target", "types", *DEFAULTS)
+    for name, value in known.items():
+        if name not in names:
+            raise TableError(
+                f"{path} has the unknown setting {name!r}; " + nearest(name, names).replace("columns", "settings")
+            )
+        kind: Any = {"types": dict, "time_limit": int | float, "seed": int}.get(name, str)
+        if not isinstance(value, kind):
+            raise TableError(f"{path} has {name} = {value!r}, which is of another kind than {name} can be.")
+    return known
+
+
+def required(text: str) -> tuple[str, str, float]:
+    """Score, relation and value of a requirement such as R2>=0.8."""
+    found = RELATION.match(text)
+    if not found:
+        raise TableError(f"--require {text!r} is not understood; write it as 'R2>=0.8'.")
+    return found[1], found[2], float(found[3])
+
+
+def exit_code(fit: TableFit, requirements: list[tuple[str, str, float]], tell: Any) -> int:
+    """0, 3 where a requirement is missed or the fit did not converge, 130 where it was stopped."""
+    scores = {each.metric.lower(): each.value for each in fit.outcome.scores}
+    relations = {">=": float.__ge__, "<=": float.__le__, ">": float.__gt__, "<": float.__lt__}
+    missed = not fit.outcome.converged
+    for name, relation, value in requirements:
+        if name.lower() not in scores:
+            raise TableError(f"There is no score {name!r} to be required; the scores are {', '.join(scores)}.")
+        if not relations[relation](float(scores[name.lower()]), value):
+            tell(f"missed: {name} is {scores[name.lower()]:.4g}, and {relation} {value:g} is required")
+            missed = True
+    if fit.stopped:
+        return STOPPED_BY_USER
+    return MISSED if missed else OK
+
+
+def write_folder(fit: TableFit, job: Job, decisions: Decisions, out: Path) -> list[str]:
+    """All files of a fit, each complete or not there; the model comes last, so that it has its report."""
+    out.mkdir(parents=True, exist_ok=True)
+    frame = polars_library().DataFrame(held_out_columns(fit.outcome))
+    write_text(out / "fit.toml", decisions.toml())
+    write_by_rename(out / "test_predictions.csv", frame.write_csv)
+    effects = column_effects(fit.model, job.frame, job.seed)
+    write_text(out / "report.html", report_html(fit.outcome, effects))
+    write_text(out / "report.json", report_json(fit.outcome, effects))
+    write_by_rename(out / "model.repr", lambda beside: save(fit.model, beside))
+    return [str(out / name) for name in FILES]
+
+
+def plan_words(job: Job, decisions: Decisions) -> str:
+    """What a fit would do: columns, rows set aside and route."""
+    width = max(map(len, job.types))
+    notes = job.plan.notes(job.types)
+    lines = [f"{len(job.table):,} rows of {decisions.table}; {job.target.task} of {job.target.name!r}"]
+    for each in notes:
+        what = "the target" if each.name == job.target.name else each.treatment
+        what = "tells groups apart" if each.name == job.group else what
+        lines.append(f"  {each.name:<{width}}  {each.type:<8}  {each.why}; {what}")
+    lines.append(f"Judged so: {job.split.words}.")
+    return "\n".join([*lines, route_words(job.target, len(job.y), decisions.time_limit)])
+
+
+def _plan_json(job: Job, decisions: Decisions) -> str:
+    columns = [
+        {"name": n.name, "type": n.type, "why": n.why, "treatment": n.treatment} for n in job.plan.notes(job.types)
+    ]
+    route = route_words(job.target, len(job.y), decisions.time_limit)
+    facts = {"task": job.target.task, "target": job.target.name, "rows": len(job.table), "columns": columns}
+    return json.dumps({**facts, "split": job.split.words, "route": route}, indent=2, ensure_ascii=False)
+
+
+def finding_lines(outcome: Outcome) -> list[str]:
+    """What is wrong with the data, a line each."""
+    return [f"{'Warning' if each.serious else 'Note'}: {each.sentence}" for each in outcome.findings]
+
+
+def _with_command(outcome: Outcome, decisions: Decisions) -> Outcome:
+    return replace(outcome, reproduce={**outcome.reproduce, "command": decisions.command()})
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

@@ -1,0 +1,36 @@
+"""`representer predict`: a table of predictions."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from representer.cli.main import OK
+from representer.cli.output import require_free, write_by_rename
+from representer.io import load
+from representer.tables.reading import TableError
+from representer.tables.table_model import TableModel
+
+
+def table_model(path: str) -> TableModel:
+    """The model of a table in a file, or an error that says what the file holds."""
+    model = load(path)
+    if not isinstance(model, TableModel):
+        raise TableError(f"{path} holds a {type(model).__name__}, and no model of a table; fit one by representer fit.")
+    return model
+
+
+def run(options: Namespace) -> int:
+    """Predict all rows."""
+    out = Path(options.out) if options.out else None
+    if out is not None:
+        require_free([out], options.force)
+    frame: Any = table_model(options.model).predict(options.table)
+    write = frame.write_json if options.json else frame.write_csv
+    if out is None:
+        sys.stdout.write(write())
+    else:
+        write_by_rename(out, write)
+    return OK

@@ -1,0 +1,47 @@
+"""Commands, exit codes, and help that is quick."""
+
+import subprocess
+import sys
+
+import pytest
+
+from representer.cli import main as cli
+from representer.cli.main import main
+
+
+def test_help_has_examples_and_imports_little(capsys):
+    code = "import sys; from representer.cli.main import parser; parser(); print('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+    with pytest.raises(SystemExit, match="0"):
+        main(["fit", "--help"])
+    shown = capsys.readouterr().out
+    assert "representer fit houses.csv --target price" in shown
+    assert "exit codes" in shown
+
+
+def test_an_unknown_command_is_bad_input(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["fitt"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "stopped before there was a model"),
+        (FileNotFoundError("no such file"), 2, "representer: no such file"),
+        (ZeroDivisionError("oops"), 1, "this is a bug"),
+        (BrokenPipeError(), 0, ""),
+    ],
+)
+def test_exit_codes(monkeypatch, capsys, error, code, words):
+    real = cli.import_module
+
+    def fails(options):
+        raise error
+
+    def imported(name):
+        return type("command", (), {"run": staticmethod(fails)}) if name.endswith("_command") else real(name)
+
+    monkeypatch.setattr(cli, "import_module", imported)
+    assert main(["info", "m.repr"]) == code
+    assert words in capsys.readouterr().err

@@ -1,0 +1,39 @@
+"""Files are complete or not there."""
+
+import pytest
+
+from representer.cli.output import require_free, teller, write_by_rename, write_text
+from representer.tables.reading import TableError
+
+
+def test_a_file_that_fails_leaves_the_old_one(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+
+    def half(beside):
+        beside.write_text("half")
+        raise OSError("disk is full")
+
+    with pytest.raises(OSError, match="full"):
+        write_by_rename(path, half)
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_files_are_replaced_by_force_only(tmp_path):
+    write_text(tmp_path / "a.txt", "old")
+    require_free([tmp_path / "b.txt"], False)
+    require_free([tmp_path / "a.txt"], True)
+    with pytest.raises(TableError, match="--force"):
+        require_free([tmp_path / "a.txt"], False)
+    with pytest.raises(TableError, match="is a folder"):
+        require_free([tmp_path], True)
+
+
+def test_progress_goes_to_stderr(capsys):
+    teller(False)("working")
+    teller(True)("silent")
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "working" in shown.err
+    assert "silent" not in shown.err
