@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: setup  ## run the demonstration
-	$(BIN)/python examples/demo.py
+	$(BIN)/representer demo
 
 # A file's tests stay in one process, and those of loops come first, so that few of them are compiled twice.
 # Two processes share the cores, so that BLAS has one thread in each: more of them would wait for each other.

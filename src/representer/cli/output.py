@@ -11,7 +11,7 @@ from time import perf_counter
 from representer.tables.reading import TableError
 
 
-def write_by_rename(path: Path, write: Callable[[Path], None]) -> None:
+def write_by_rename(path: Path, write: Callable[[Path], object]) -> None:
     """Have a file written beside its place, and put it there when it is complete."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -24,7 +24,7 @@ def write_by_rename(path: Path, write: Callable[[Path], None]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """A file of text, complete or not there."""
-    write_by_rename(path, lambda beside: beside.write_text(text, encoding="utf-8") and None)
+    write_by_rename(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def require_free(paths: list[Path], force: bool) -> None:
