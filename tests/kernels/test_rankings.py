@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from representer import KernelPCA
+from representer import KernelPCA, KernelRidge
 from representer.kernels import Kendall, Mallows, Normalized, rankings, ranks
 from representer.testing import check_gram, check_kernel
 
@@ -120,3 +120,22 @@ def test_bad_parameters_are_refused():
         Mallows(-1)(FULL)
     with pytest.raises(ValueError, match="X ranks 3 items where the other rankings have 4"):
         Kendall()(FULL[:, :3], FULL)
+
+
+def test_signs_are_a_basis():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 5))
+    X[::7, 2] = np.nan
+    kernel = Kendall()
+    basis = kernel.basis(X[:1])
+    assert basis.size == 10
+    phi = np.empty((50, 10))
+    basis.fill(basis.prepare(X[:50]), phi)
+    np.testing.assert_allclose(phi @ phi.T, kernel(X[:50]), atol=1e-12)
+    y = (X[:, 0] > X[:, 1]).astype(float)
+    spanned = KernelRidge(kernel=kernel).fit(X, y)  # many rows, in ten dimensions
+    assert "normal equations" in spanned.certificate_.solver
+    exact = KernelRidge(kernel=kernel, solver="cholesky").fit(X, y)
+    np.testing.assert_allclose(spanned.predict(X[:30]), exact.predict(X[:30]), atol=1e-8)
+    chunked = KernelRidge(kernel=kernel).partial_fit(X[:999], y[:999]).partial_fit(X[999:], y[999:])
+    np.testing.assert_allclose(chunked.predict(X[:30]), exact.predict(X[:30]), atol=1e-8)

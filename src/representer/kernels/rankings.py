@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 from representer import _parallel
 from representer.kernels import candidates, checks
 from representer.kernels.base import Gradients, Kernel
+from representer.kernels.basis import Basis, Columns, Points
 from representer.kernels.candidates import Candidates
 from representer.kernels.prepared import FLOAT64, Prepared
 
@@ -66,6 +67,25 @@ class Rankings(Prepared):
         tile[...] = 0.0
         for pair in self.chunks():
             tile += self.features(*pair) @ other.features(*pair).T
+
+
+@dataclass
+class Elements(Rankings):
+    """Elements of the space by their phi for all pairs of items, which need not be that of a ranking."""
+
+    coordinates: np.ndarray | None = None
+    per_row: ClassVar[tuple[str, ...]] = ("places", "squares", "expected", "observed", "coordinates")
+
+    @classmethod
+    def of(cls, phi: np.ndarray) -> Elements:
+        """From a row for each element."""
+        items = int((1.0 + np.sqrt(1.0 + 8.0 * phi.shape[1])) / 2.0 + 0.5)
+        return cls(np.zeros((len(phi), items)), np.einsum("ij,ij->i", phi, phi), coordinates=phi)
+
+    def features(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        p = self.places.shape[1]
+        assert self.coordinates is not None
+        return self.coordinates[:, first * p - first * (first + 1) // 2 + second - first - 1]
 
 
 def number_of_pairs(inputs: Rankings) -> int:
@@ -156,6 +176,22 @@ class Kendall(_RankingKernel):
     def __init__(self, missing: str = "anywhere", best: str = "highest"):
         self.missing = missing
         self.best = best
+
+    def prepare(self, X: Any, like: Rankings | None = None) -> Rankings:
+        if isinstance(X, Points):
+            return Elements.of(X.coordinates * np.sqrt(X.coordinates.shape[1]))
+        return super().prepare(X, like)
+
+    def basis(self, X: Any) -> Basis:
+        return Columns(self, self.prepare(X.iloc[:1] if hasattr(X, "iloc") else X[:1]))
+
+    def feature_rows(self, A: Rankings) -> np.ndarray:
+        """The signs of all pairs, whose inner product is k."""
+        return A.signs / np.sqrt(number_of_pairs(A))
+
+    def with_features(self, W: np.ndarray) -> Points:
+        """Elements of the space that have these features."""
+        return Points(W)
 
     def fill(self, A: Rankings, B: Rankings, tile: np.ndarray) -> None:
         A.products(B, tile)

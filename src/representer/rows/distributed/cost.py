@@ -1,0 +1,105 @@
+"""What a fit by normal equations takes on a cluster: seconds, memory and bytes moved, from sizes and rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Of one worker with one thread, of the driver, and of the network. The defaults are assumptions: measure yours."""
+
+    value: float = 1.6e-9
+    """Seconds to fill a value psi_j(x) in float32 and use it in one pass."""
+    exact_value: float = 2.5e-9
+    """Seconds to fill a value in float64 and use it twice, in a pass of residuals."""
+    product: float = 1.8e-11
+    """Seconds for one of the n m^2 multiplications in sums of psi psi'."""
+    row: float = 2e-8
+    """Seconds to read one row in one pass."""
+    task: float = 1.5e-3
+    """Seconds in which driver and scheduler hand out one task and take its answer."""
+    solve: float = 1.5e-9
+    """Seconds for each of m^3 on the driver: a root of the metric, eigenvectors, corrections."""
+    network: float = 1.25e9
+    """Bytes a second through one network card."""
+    start: float = 0.2
+    """Seconds for what does not depend on sizes."""
+
+
+@dataclass(frozen=True)
+class ClusterCost:
+    """n rows of d columns in partitions of r rows, m centres, P passes (one for sums, others for residuals), W workers.
+
+    >>> cost = ClusterCost(rows=10**9, columns=10, centres=2000, workers=100)
+    >>> cost.partitions, cost.limit
+    (1000, 'work')
+    """
+
+    rows: int
+    columns: int
+    centres: int
+    passes: int = 2
+    workers: int = 1
+    partition: int = 1_000_000
+    samples: int = 2
+    """Passes that pick some rows alone: for the kernel, and for the error of the approximation."""
+    rates: Rates = Rates()
+
+    @property
+    def partitions(self) -> int:
+        return -(-self.rows // self.partition)
+
+    @property
+    def work_seconds(self) -> float:
+        """(n m^2 b + n m (a + (P - 1) a') + (P + 2) n c) / W, by whole partitions: the last ones leave workers idle."""
+        n, m, rates = self.rows, self.centres, self.rates
+        values = rates.value + (self.passes - 1) * rates.exact_value
+        total = n * m * (m * rates.product + values) + (self.passes + self.samples) * n * rates.row
+        rounds = -(-self.partitions // self.workers)
+        return total / self.partitions * rounds
+
+    @property
+    def tasks(self) -> int:
+        """A leaf for each partition and pass, and of sums one for eight of them, and those above."""
+        return int(self.partitions * (self.passes * (1 + 1 / 7) + self.samples)) + self.passes
+
+    @property
+    def driver_seconds(self) -> float:
+        """Tasks one after the other, and m^3."""
+        return self.tasks * self.rates.task + self.rates.solve * float(self.centres) ** 3
+
+    @property
+    def moved_bytes(self) -> float:
+        """Sums that are added on another worker than they were taken on: m^2 doubles in one pass, m in others."""
+        each = 8.0 * (self.centres**2 + (self.passes - 1) * self.centres)
+        return self.partitions * each * (1.0 - 1.0 / self.workers)
+
+    @property
+    def network_seconds(self) -> float:
+        """Through all cards at a time, and the last sums, one after the other, through the driver's."""
+        last = 8.0 * self.centres**2 * -(-self.partitions // 512)
+        return self.moved_bytes / (self.workers * self.rates.network) + last / self.rates.network
+
+    @property
+    def seconds(self) -> float:
+        """Handing out tasks goes on while workers work; a fit waits for the slower of both."""
+        handed = self.tasks * self.rates.task
+        alone = self.driver_seconds - handed
+        return self.rates.start + max(self.work_seconds, handed) + self.network_seconds + alone
+
+    @property
+    def worker_bytes(self) -> float:
+        """A partition four times (as it was read, prepared, and in two precisions), and nine matrices of m x m."""
+        return 4 * 8.0 * self.partition * self.columns + 72.0 * self.centres**2
+
+    @property
+    def driver_bytes(self) -> float:
+        """Some matrices of m x m, and the sample from which landmarks are chosen."""
+        return 48.0 * self.centres**2 + 8.0 * 20 * self.centres * (self.columns + self.centres)
+
+    @property
+    def limit(self) -> str:
+        """What the fit waits for most: "work", "driver" or "network"."""
+        parts = {"work": self.work_seconds, "driver": self.driver_seconds, "network": self.network_seconds}
+        return max(parts, key=lambda name: parts[name])
