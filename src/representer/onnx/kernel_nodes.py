@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from representer.kernels.algebra import Constant, Power, Product, Scaled, Sum
+from representer.kernels.algebra import Power, Product, Scaled, Sum
 from representer.kernels.base import Kernel
 from representer.kernels.columns import On
+from representer.kernels.constant import Constant
 from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.periodic import Periodic
 from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic
