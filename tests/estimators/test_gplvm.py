@@ -226,6 +226,17 @@ def test_report_and_warning(exact):
     assert "try: a larger max_iter" in model.report()
 
 
+def test_a_search_goes_on_where_the_likelihood_is_steep():
+    """A rough tol ends L-BFGS where the likelihood hardly rises, and the certificate would not hold there."""
+    model = GPLVM(tol=1e-2).fit(X[:20])
+    assert model.converged_
+    assert model.certificate_.converged
+    assert len(model.path_) == model.n_iter_ + 1
+    with pytest.warns(ConvergenceWarning, match="stopped early"):
+        model = GPLVM(tol=1e-2, max_iter=model.n_iter_ - 1).fit(X[:20])
+    assert not model.converged_
+
+
 def test_many_rows_go_through_landmarks():
     model = GPLVM(max_iter=2)
     assert model._count_landmarks(2000) == 0

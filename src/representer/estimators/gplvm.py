@@ -68,7 +68,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     max_iter : int
         Of L-BFGS.
     tol : float
-        L-BFGS stops when an iteration raises the likelihood by less than this, relative to it.
+        L-BFGS stops when an iteration raises the likelihood by less than this, relative to it, and it is not steep.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
@@ -91,11 +91,10 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         The likelihood before the search and after each iteration.
     n_iter_ : int
     converged_ : bool
-        Whether the search ended by itself; `report` says why it stopped.
+        Whether the search ended by itself where the certificate holds; `report` says why it stopped.
     certificate_ : Certificate
         Of the latent points and hyper-parameters: the largest part of the gradient of the likelihood, which a step
-        within the bounds could follow, over the number of entries of X. Its tolerance is the root of ``tol``, and a
-        search that ends as the likelihood hardly rises may be above it.
+        within the bounds could follow, over the number of entries of X. Its tolerance is the root of ``tol``.
 
     References
     ----------
@@ -261,8 +260,8 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         )[0]
         free = np.tile([-np.inf, np.inf], (points.size, 1))
         bounds, begin = np.concatenate([free, bounds]), perf_counter()
-        x = self._run(negative, np.append(points.ravel(), theta), bounds)
-        self._certify(-negative(x)[1], x, bounds, Y, perf_counter() - begin)
+        x, steep = self._run(negative, np.append(points.ravel(), theta), bounds, Y.size)
+        self._certify(steep, Y, perf_counter() - begin)
         self.embedding_, landmarks, self.kernel_, self.noise_ = unknowns.at(x)
         self.landmarks_ = None if U is None else landmarks
 
@@ -278,36 +277,32 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         assert found.by_inputs is not None
         return found.value, found.by_inputs, found.gradients, float(found.by_noise.sum())
 
-    def _run(self, negative: Any, x: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        """The search itself; sets what it tells of its way."""
-        path = [-negative(x)[0]]
-        result = minimize(
-            negative,
-            x,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            callback=lambda intermediate_result: path.append(-intermediate_result.fun),
-            options={"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "maxcor": 20, "ftol": self.tol},
-        )
-        if result.fun >= hyperparameter_search.IMPOSSIBLE:
-            raise np.linalg.LinAlgError("No positive definite covariance was found; use more noise.")
+    def _run(self, negative: Any, x: np.ndarray, bounds: np.ndarray, size: int) -> tuple[np.ndarray, float]:
+        """The search itself, until the likelihood hardly rises and is not steep; sets what it tells of its way."""
+        path, steepest, self.n_iter_, self._evaluations = [-negative(x)[0]], np.sqrt(self.tol), 0, 0
+        follow = {"callback": lambda intermediate_result: path.append(-intermediate_result.fun)}
+        for end in ({"ftol": self.tol}, {"ftol": 0.0, "gtol": steepest * size}):
+            options = {"maxiter": self.max_iter - self.n_iter_, "maxfun": 20 * self.max_iter, "maxcor": 20, **end}
+            result = minimize(negative, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options, **follow)
+            if result.fun >= hyperparameter_search.IMPOSSIBLE:
+                raise np.linalg.LinAlgError("No positive definite covariance was found; use more noise.")
+            x, steep = result.x, hyperparameter_search.steepness(-result.jac, result.x, bounds) / size
+            self.n_iter_, self._evaluations = self.n_iter_ + int(result.nit), self._evaluations + int(result.nfev)
+            self.converged_ = bool(result.success and steep <= steepest)
+            if self.converged_ or self.n_iter_ >= self.max_iter:
+                break
         self.log_marginal_likelihood_, self.path_ = -float(result.fun), np.array(path)
-        self.n_iter_, self.converged_, self._message = int(result.nit), bool(result.success), str(result.message)
-        self._evaluations = int(result.nfev)
+        self._message = str(result.message)
         if not self.converged_:
             last = path[-1] - path[max(0, len(path) - 11)]
             warn_user(
                 f"The search for latent points stopped early ({self._message}); the last ten iterations raised the "
                 f"log likelihood by {last:.3g}, to {path[-1]:.6g}. Use a larger max_iter or tol if that is much.",
             )
-        return result.x
+        return x, steep
 
-    def _certify(self, gradient: np.ndarray, x: np.ndarray, bounds: np.ndarray, Y: np.ndarray, seconds: float) -> None:
-        """Judge a point by the gradient of the likelihood there; a direction out of the bounds does not count."""
-        low, high = bounds.T
-        blocked = ((x <= low) & (gradient < 0.0)) | ((x >= high) & (gradient > 0.0))
-        residual = np.where(blocked, 0.0, np.abs(gradient)).max() / Y.size
+    def _certify(self, residual: float, Y: np.ndarray, seconds: float) -> None:
+        """Judge the point that was found by the gradient of the likelihood there."""
         judgement = Judgement(np.array([residual]), "gradient", primal=-self.log_marginal_likelihood_)
         plan = self._plan(*Y.shape)
         work = Work(plan.solver, plan.reason, self.n_iter_, plan.bytes, seconds, "float64")
