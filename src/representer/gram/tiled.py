@@ -202,7 +202,7 @@ class Gram(Operator):
         """
         V = require_columns(V, self.shape)
         forward, backward = not self.transposed, self.transposed or self.symmetric
-        out, small = np.zeros((self.shape[0], *V.shape[1:])), np.ascontiguousarray(V, self.dtype)
+        out, small = np.zeros((self.shape[0], *V.shape[1:])), np.require(V, self.dtype, ("C", "W"))
         for a, b in self.chunk_pairs():
             square = self.symmetric and a == b
             visit, tiles, runs = self._product(a, b, small)

@@ -25,7 +25,8 @@ class Letters:
             codes = np.ascontiguousarray(X, np.uint32).ravel()
             return cls(codes, np.arange(checks.number_of(X) + 1) * X.shape[1])
         strings = strings_of(X, kernel)
-        codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), np.uint32)
+        letters = bytearray("".join(strings).encode("utf-32-le", "surrogatepass"))
+        codes = np.frombuffer(letters, np.uint32)
         return cls(codes, np.concatenate([[0], np.cumsum([len(s) for s in strings])]).astype(np.int64))
 
     def __len__(self) -> int:

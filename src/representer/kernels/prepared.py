@@ -17,6 +17,7 @@ from representer._loops import coordinates, products, squared_distances
 from representer._loops import sparse as sparse_loops
 from representer._loops.simd.registers import ROWS
 from representer.kernels.column_lists import NO_KEYS, ColumnLists, frequent_keys
+from representer.kernels.read_only import readable
 
 FEW_COLUMNS = 8
 """Up to here distances from differences are as fast as from a matrix product (0.6 ns a pair at 8), and exact."""
@@ -82,7 +83,7 @@ class Vectors(Prepared):
     @classmethod
     def of(cls, values: np.ndarray, **more: Any) -> Self:
         """The rows of ``values`` with their squared norms."""
-        values = np.ascontiguousarray(values)
+        values = readable(np.ascontiguousarray(values))
         return cls(values, np.einsum("ij,ij->i", values, values), **more)
 
     @property

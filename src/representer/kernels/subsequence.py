@@ -95,7 +95,7 @@ class Subsequence(Kernel):
 def _letters(x: Any, i: int) -> np.ndarray:
     """Numbers that are not negative for letters or tokens, one in a row."""
     if isinstance(x, str):
-        points = np.frombuffer(x.encode("utf-32-le", "surrogatepass"), np.uint32)
+        points = np.frombuffer(bytearray(x.encode("utf-32-le", "surrogatepass")), np.uint32)
         return points.astype(np.int64)[:, None]
     if isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.ndim == 1):
         keys = keys_of(x if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else list(x), f"tokens of input {i}")[0]
