@@ -1,3 +1,4 @@
+import gc
 import tracemalloc
 
 import numpy as np
@@ -7,6 +8,13 @@ from hypothesis import settings
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("quick", settings.get_profile("default"), max_examples=5)  # for loops that run uncompiled
 settings.load_profile("default")
+
+gc.disable()  # thousands of tests are collected, and none of them is garbage
+
+
+def pytest_collection_finish(session):
+    gc.freeze()  # later collections need not look at them
+    gc.enable()
 
 
 @pytest.fixture

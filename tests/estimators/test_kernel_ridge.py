@@ -53,12 +53,7 @@ def uneven(n, seed=9):
 # ---- scikit-learn's contract ----
 
 
-@parametrize_with_checks(
-    [
-        KernelRidge(),
-        KernelRidge(solver="conjugate_gradient", fit_intercept=True, tol=1e-10),
-    ]
-)
+@parametrize_with_checks([KernelRidge()])
 def test_estimator_checks(estimator, check):
     check(estimator)
 

@@ -32,7 +32,6 @@ def data(n=600, width=3, seed=0):
 @parametrize_with_checks(
     [
         KernelNeighborsClassifier(weights="distance", kernel="linear"),
-        KernelNeighborsClassifier(kernel="precomputed"),
         KernelNeighborsRegressor(),
     ]
 )

@@ -74,16 +74,21 @@ def test_gap_bounds_the_suboptimality_at_every_step(loss):
 
 
 @pytest.mark.parametrize("strength", [1e-4, 1e-2])
-def test_digits_where_coefficients_are_large(strength, rng):
-    """K of low rank and large weights: coefficients of a million leave the values right, step by step."""
+@pytest.mark.parametrize("seed", range(4))
+def test_digits_where_coefficients_are_large(strength, seed):
+    """K of low rank and large weights: coefficients of a million leave the values right, step by step.
+
+    Some problems end at the tolerance, others where what is left to gain is below the rounding of the objective.
+    """
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3))
     y, w = np.sin(X[:, :1]) + 0.3 * rng.normal(size=(60, 1)), 10.0 ** rng.uniform(-2, 4, (60, 1))
     p = LossProblem(Gram(1e3 * Linear(), X), y, Huber(0.3), SquaredNorm(strength), w)
     found = solve(p, 1e-10)
     fresh = replace(found.point, applied=dense(p) @ found.point.coef)
     assert np.abs(found.point.coef).max() > 1e4
-    assert relative(p, found) <= 1e-10
-    assert abs(p.objective(fresh) - found.primal) <= 4.0 * p.rounding(fresh)
+    assert relative(p, found) <= max(1e-10, p.rounding(fresh) / p.scale(fresh))
+    assert abs(p.objective(fresh) - found.primal) <= p.rounding(fresh)
 
 
 def test_coefficients_follow_the_strength_where_the_function_stays(rng):
