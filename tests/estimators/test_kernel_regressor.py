@@ -7,7 +7,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import Gram, KernelRegressor, KernelRidge
-from representer.estimators import model_search
 from representer.problems.ridge import RidgeProblem
 
 REPEATED = {
@@ -35,13 +34,6 @@ def table():
 def model(table):
     X, y = table
     return KernelRegressor(random_state=1).fit(X[:350], y[:350])
-
-
-@pytest.fixture
-def one_family(monkeypatch):
-    """A search that is shorter: facts that do not depend on the family."""
-    monkeypatch.setattr(model_search, "FAMILIES", {"Matern-5/2": 2.5})
-    monkeypatch.setattr(model_search, "SHRINK", (20.0,))
 
 
 def test_better_than_a_default_kernel(table, model):
@@ -74,7 +66,6 @@ def test_bands_cover_new_measurements(table, model):
     assert model.predict(far, return_std=True)[1][0] > 2.0 * std.max()
 
 
-@pytest.mark.usefixtures("one_family")
 def test_several_targets_have_bands_of_their_own(table):
     X, y = table
     Y = np.column_stack([y, 1e-3 * y[::-1]])
@@ -85,7 +76,6 @@ def test_several_targets_have_bands_of_their_own(table):
     assert np.all(std[:, 0] > 10.0 * std[:, 1])
 
 
-@pytest.mark.usefixtures("one_family")
 def test_a_corrupt_row_does_not_spoil_the_choice(table):
     X, y = table
     spoilt = y[:120].copy()
@@ -105,7 +95,6 @@ def test_report_says_what_was_tried(model):
     assert text.count("\n") >= len(model.trials_)
 
 
-@pytest.mark.usefixtures("one_family")
 def test_report_says_what_to_try_next(table, model):
     """Columns that do not matter, rows that are far off, or that nothing stands out."""
     X, y = table
@@ -129,7 +118,6 @@ def test_plan_and_progress(table, capsys):
     assert "Matern-1/2, one length scale, 100 rows" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("one_family")
 def test_zero_weights_are_rows_that_are_not_there(table):
     X, y = table
     weights = (np.arange(80) < 60).astype(float)
@@ -151,7 +139,6 @@ def test_messages(table):
         KernelRegressor(time_limit=1e-6).fit(X, y)
 
 
-@pytest.mark.usefixtures("one_family")
 def test_columns_far_from_zero_change_nothing(table):
     """The fit is that of centred columns; the function is in the units of the columns."""
     X, y = table
