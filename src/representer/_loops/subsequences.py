@@ -36,31 +36,20 @@ def _by_lane(sums, out):
 
 @loop
 def lanes(x, Tx, y, Ty, p, decay, out):
-    """out_k <- the sum over common subsequences of the k-th pair, without the factor decay^2p.
-
-    The recurrence along y is one of four lanes at a time, whose numbers stay in registers.
-    """
+    """out_k <- the sum over common subsequences of the k-th pair, without the factor decay^2p."""
     size = Ty * LANES
     P = np.zeros((p, size + LANES))
     P[0] = 1.0  # P_0, so that M_1 = m
-    match, sums = np.empty(size), np.zeros(size)
+    R, match, sums = np.zeros(size + LANES), np.empty(size), np.zeros(size)
     for i in range(Tx):
         _matches(x, i, y, match)
         _add(match, P[p - 1], sums)
         for q in range(p - 1, 0, -1):
             row, before = P[q], P[q - 1]
-            for first in range(0, LANES, 4):
-                r, s, t, u = 0.0, 0.0, 0.0, 0.0
-                for e in range(first, size, LANES):
-                    f = e + LANES
-                    r = match[e] * before[e] + decay * r
-                    s = match[e + 1] * before[e + 1] + decay * s
-                    t = match[e + 2] * before[e + 2] + decay * t
-                    u = match[e + 3] * before[e + 3] + decay * u
-                    row[f] = r + decay * row[f]
-                    row[f + 1] = s + decay * row[f + 1]
-                    row[f + 2] = t + decay * row[f + 2]
-                    row[f + 3] = u + decay * row[f + 3]
+            for e in range(size):
+                r = match[e] * before[e] + decay * R[e]
+                R[e + LANES] = r
+                row[e + LANES] = r + decay * row[e + LANES]
     _by_lane(sums, out)
 
 
