@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import Gram, KernelRegressor, KernelRidge
 from representer.problems.ridge import RidgeProblem
+from representer.solvers.leave_one_out import leave_one_out
 
 REPEATED = {
     f"check_sample_weight_equivalence_on_{kind}_data": "a row that is left out is seen if it is repeated"
@@ -51,7 +52,7 @@ def test_leave_one_out_score_is_that_of_n_fits(table, model):
         rest = np.delete(np.arange(350), i)
         errors.append(y[i] - ridge.fit(X.iloc[rest], y[rest]).predict(X.iloc[[i]])[0])
     gram = Gram(model.kernel_, X[:350].to_numpy())
-    left_out = model._left_out(RidgeProblem(gram, y[:350, None], np.array([model.alpha_]), None, True))[1]
+    left_out = leave_one_out(RidgeProblem(gram, y[:350, None], np.array([model.alpha_]), None, True))
     np.testing.assert_allclose(y[rows] - left_out.predictions[rows, 0], errors, rtol=1e-6)
     assert model.loo_score_ == pytest.approx(1.0 - np.mean((y[:350] - left_out.predictions[:, 0]) ** 2) / y[:350].var())
 

@@ -52,6 +52,6 @@ def test_without_time_there_is_one_trial(rng):
 def test_many_columns_start_from_slopes(rng):
     X = rng.normal(size=(150, 32))
     found = search(X, X[:, 0] + np.sin(2.0 * X[:, 1]))
-    first = found._try("RBF", 150, np.inf, found.start.kernels["RBF"], 0.1)
+    first = found._try(("RBF", 150, np.inf, found.start.kernels["RBF"], 0.1), max_iter=25)
     start = found.start.relative(found._with_slopes(first), "RBF")["left__length_scale"]
     assert start[:2].max() < 0.7 * np.median(start[2:])

@@ -82,8 +82,9 @@ def test_blocks_save_iterations(monkeypatch, rng):
 
 def test_when_blocks_help(small, rng):
     p = of(Matern(1.0), rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), [0.1, 0.1])
-    low_rank = LowRank(np.zeros((8, 60)))
+    low_rank = LowRank(np.zeros((8, 60)), remainder=np.ones(60))
     assert blocks_help(p, low_rank, 8)
+    assert not blocks_help(p, LowRank(np.zeros((8, 60)), remainder=np.full(60, 0.05)), 8)  # alpha is more
     assert not blocks_help(p, low_rank, 9)  # the factor stopped early, as it left nothing
     two = of(Matern(1.0), p.gram.X, p.targets, [0.1, 0.2])
     assert not blocks_help(two, low_rank, 8)

@@ -72,7 +72,7 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         kernel: Any = None,
         time_limit: float = 300.0,
         random_state: int = 0,
-        tol: float = 1e-6,
+        tol: float = 1e-3,
         memory: int | None = None,
         threads: int | None = None,
         verbose: int = 0,
@@ -93,9 +93,9 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         weights = check_weights(sample_weight, X)
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
         targets = np.where(codes[:, None] == columns, 1.0, -1.0)
-        problem, result = self._found(X, targets, weights, SquaredHinge())
+        fit, result = self._found(X, targets, weights, SquaredHinge())
         self.function_ = self._function(X, result.coef, result.intercept, 0.0, targets.shape[1] == 1)
-        rows, left_out = self._left_out(problem)
+        rows, left_out = fit.rows, fit.left_out(result.coef)
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         self._calibration = _calibrated(_by_class(left_out.predictions), codes[rows], weight)
         logits = self._calibration[0] * _by_class(left_out.predictions) + self._calibration[1:]

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
 from representer.estimators.inputs import check_inputs, check_weights, in_units, is_precomputed, to_kernel
+from representer.estimators.progress import Progress
 from representer.functions import Function
 from representer.gram.operator import Operator
 from representer.gram.stored import stored_if_small
@@ -117,12 +118,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         gram = self._gram(kernel, X)
         begin, plan = perf_counter(), self._plan_of(gram)
         plan.require()
-        with _parallel.one_blas_thread():
+        with _parallel.one_blas_thread(), Progress(0, budget.tol) as progress:
+            progress.expect(plan.solver, plan.seconds)
             K = stored_if_small(gram)
             runs = [
                 run
                 for labels in self._starts(K, gram, weights)
-                for run in _lloyd(K, weights, labels, self.n_clusters, self.max_iter)
+                for run in _lloyd(K, weights, labels, self.n_clusters, self.max_iter, progress)
             ]
             # the first of those that are equal up to rounding
             best = min(run[0] for run in runs)
@@ -255,7 +257,9 @@ def _draw(masses: np.ndarray, order: np.ndarray, count: int, rng: np.random.Gene
     return order[np.minimum(found, len(order) - 1)]
 
 
-def _lloyd(K: Operator, weights: np.ndarray, labels: np.ndarray, k: int, max_iter: int) -> list[tuple]:
+def _lloyd(
+    K: Operator, weights: np.ndarray, labels: np.ndarray, k: int, max_iter: int, progress: Progress
+) -> list[tuple]:
     """Lloyd's steps from several starts at once, until no label changes.
 
     Returns inertia, labels, the coefficients of the centres, their squared norms and the number of steps, for each
@@ -276,6 +280,7 @@ def _lloyd(K: Operator, weights: np.ndarray, labels: np.ndarray, k: int, max_ite
         steps[np.any(new != labels, axis=0) | (step == 1)] = step
         if not len(moved):
             break
+        progress.iterate("Lloyd's steps, inputs that moved", len(moved))
         old = members[moved]
         labels = new
         members[moved] = 0.0

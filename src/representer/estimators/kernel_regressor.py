@@ -12,11 +12,11 @@ from representer.estimators.base import atomic
 from representer.estimators.criteria import robust
 from representer.estimators.hyperparameters import deviation
 from representer.estimators.inputs import check_targets, check_weights
+from representer.estimators.left_out import LeftOutFit
 from representer.estimators.process_plan import Asked, plan, posterior
 from representer.estimators.searched_model import SearchedModel
 from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.problems.ridge import RidgeProblem
 
 COVERED, DEVIATIONS_OF_BAND = 0.96, 1.96
 """Share of the leave-one-out residuals that are within so many standard deviations: one in a hundred more than of new
@@ -94,7 +94,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         criterion: str = "squared",
         time_limit: float = 300.0,
         random_state: int = 0,
-        tol: float = 1e-6,
+        tol: float = 1e-3,
         memory: int | None = None,
         threads: int | None = None,
         verbose: int = 0,
@@ -120,24 +120,23 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         centre, units = np.average(Y, axis=0, weights=weights), deviation(Y)
         targets = (Y - centre) / units
         targets, loss = robust(targets) if self.criterion == "huber" else (targets, None)
-        problem, result = self._found(X, targets, weights, loss)
+        fit, result = self._found(X, targets, weights, loss)
         single = y.ndim == 1
         self.function_ = self._function(X, units * result.coef, units * result.intercept, centre, single)
-        self._set_bands(problem, units, single)
+        self._set_bands(fit, result.coef, units, single)
         self._warn_unless_converged(result.certificate, "use a larger tol")
         return self
 
-    def _set_bands(self, problem: RidgeProblem, units: np.ndarray, single: bool) -> None:
+    def _set_bands(self, fit: LeftOutFit, coef: np.ndarray, units: np.ndarray, single: bool) -> None:
         """The units in which variances of the process cover the leave-one-out residuals; R^2 of their predictions."""
-        rows, left_out = self._left_out(problem)
-        truth = problem.targets[rows]
+        left_out, truth = fit.left_out(coef), fit.targets[fit.rows]
         errors = truth - left_out.predictions
         scores = np.abs(errors) / np.sqrt(left_out.variances)[:, None]
         far = FAR_OFF * np.median(scores, axis=0)
         self._outlying = 0 if self.criterion == "huber" else int(np.count_nonzero(np.any(scores > far, axis=1)))
         amplitude = np.quantile(scores, COVERED, axis=0) / DEVIATIONS_OF_BAND
         self._amplitude = units * np.maximum(amplitude, 1e-300)
-        self._weights = np.ones(problem.n) if problem.weights is None else problem.weights
+        self._weights = np.ones(len(fit.gram)) if fit.weights is None else fit.weights
         noise = self._amplitude * np.sqrt(self.alpha_)
         self.noise_ = float(noise[0]) if single else noise
         variance = np.average((truth - np.average(truth, axis=0)) ** 2)

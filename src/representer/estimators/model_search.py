@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from representer import _parallel
 from representer.estimators.criteria import Average, RidgeErrors
 from representer.estimators.starting_kernels import Start
 from representer.estimators.tuning import Tuned, Tuning, carried_over
@@ -31,8 +33,14 @@ FINALISTS = 2
 """Families whose length scales of columns are searched."""
 SETTLED = 0.01
 """Gain in the logarithm of the error by tuning on twice as many rows below which more of them are not needed."""
+SMALL_ALPHA = 0.02
+"""Part of the mean k(x, x) below which alpha is compared on more rows: so many, with these factors."""
+ALPHA_ROWS, ALPHA_FACTORS = 4000, (1.0, 3.0, 10.0, 30.0, 100.0)
 MANY_SCALES = 30
 """Columns from which length scales start at the mean squared slopes of the function with a single one."""
+
+Job = tuple[str, int, float, Kernel, float]
+"""Family, rows, shrinking, and where the search starts: kernel and alpha."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +111,12 @@ class ModelSearch:
     def run(self) -> Trial:
         """The best trial; the first one is there whatever the deadline is."""
         rows = min(self.n, FIRST_ROWS)
-        for name, kernel in self.start.kernels.items():
-            self._try(name, rows, np.inf, kernel, 0.1)
+        self._try_all([(name, rows, np.inf, kernel, 0.1) for name, kernel in self.start.kernels.items()])
         best = self._columns(sorted(self.trials, key=lambda trial: trial.score)[:FINALISTS], rows)
         while rows < min(self.n, MOST_ROWS) and not self._late(8.0 * best.seconds):
             rows = min(2 * rows, self.n, MOST_ROWS)
             tuned = best.tuned
-            found = self._try(best.family, rows, best.shrink, tuned.kernel, tuned.strength, max_iter=6)
+            found = self._try((best.family, rows, best.shrink, tuned.kernel, tuned.strength), max_iter=6)
             if found is None:
                 break
             best = found
@@ -118,58 +125,96 @@ class ModelSearch:
         return self._for_all_rows(best)
 
     def _for_all_rows(self, best: Trial) -> Trial:
-        """The trial with alpha carried over to all rows, from what is best for its rows and for halves of them."""
+        """The trial with alpha for all rows.
+
+        It is carried over from what is best for the rows of the trial and for halves of them. Where it is small, the
+        criterion is flat there, and alpha may be far too small for more rows: then a fit of more rows is compared on
+        unseen ones, with the power law between both numbers of rows.
+        """
         if self.n < 2 * best.rows or self._late(best.seconds):
             return best
         self.tell("alpha for all rows")
         kernel, alpha, rows = best.tuned.kernel, best.tuned.strength, self.order[: best.rows]
-        halves = Average([self.errors.on(half) for half in np.array_split(rows, 2)])
-        half = Tuning(halves, fixed=list(kernel.get_params()), tol=1e-4, max_iter=8).run(kernel, alpha, self._late)
-        alpha = carried_over(half.strength, alpha, 2.0, self.n / best.rows)
+        if alpha < SMALL_ALPHA * self.errors.problem(kernel, alpha).diagonal.mean():
+            larger, most = self._of_unseen(best, alpha), min(ALPHA_ROWS, self.n // 2)
+            alpha = carried_over(alpha, larger, most / best.rows, self.n / most)
+        else:
+            halves = Average([self.errors.on(half) for half in np.array_split(rows, 2)])
+            half = Tuning(halves, fixed=list(kernel.get_params()), tol=1e-4, max_iter=8).run(kernel, alpha, self._late)
+            alpha = carried_over(half.strength, alpha, 2.0, self.n / best.rows)
         return replace(best, tuned=replace(best.tuned, strength=alpha))
+
+    def _of_unseen(self, best: Trial, alpha: float) -> float:
+        """The largest of some alphas for more rows which unseen rows cannot tell from the best one."""
+        most = min(ALPHA_ROWS, self.n // 2)
+        rows, unseen = self.order[:most], self.order[most : most + UNSEEN_ROWS]
+        losses: list[np.ndarray] = []
+        for factor in ALPHA_FACTORS:
+            if losses and self._late():
+                break
+            losses.append(self._losses(replace(best.tuned, strength=factor * alpha), rows, unseen))
+        least = min(losses, key=np.mean)
+        offs = [loss - least for loss in losses]
+        alike = [off.mean() <= off.std() / np.sqrt(off.size) for off in offs]
+        return alpha * ALPHA_FACTORS[int(np.flatnonzero(alike)[-1])]
 
     def _columns(self, finalists: list[Trial], rows: int) -> Trial:
         """Of trials with one length scale and those with a length scale per column, the best on unseen rows."""
         if not self.start.has_columns:
             return finalists[0]
-        candidates = list(finalists)
-        for trial in finalists:
-            start = self._with_slopes(trial) if self._has_slopes else trial.tuned.kernel
-            for shrink in SHRINK:
-                found = self._try(trial.family, rows, shrink, start, trial.tuned.strength)
-                if found is None:
-                    return steadiest(candidates)
-                candidates.append(found)
-        return steadiest(candidates)
+        starts = [self._with_slopes(trial) if self._has_slopes else trial.tuned.kernel for trial in finalists]
+        jobs = [
+            (trial.family, rows, shrink, start, trial.tuned.strength)
+            for trial, start in zip(finalists, starts, strict=True)
+            for shrink in SHRINK
+        ]
+        return steadiest([*finalists, *self._try_all(jobs)])
 
     def _late(self, seconds: float = 0.0) -> bool:
         """Whether a step that takes so long would end after the deadline."""
         return self.stopped or perf_counter() + seconds > self.deadline
 
     def _on(self, rows: np.ndarray, shrink: float, max_iter: int) -> Tuning:
+        """The search on some rows; a rough one if more of them follow."""
         return Tuning(
             self.errors.on(rows),
             shrink=shrink,
             groups=self.start.groups,
             fixed=self.start.fixed,
-            tol=1e-4,
+            tol=1e-3 if len(rows) < min(self.n // 2, MOST_ROWS) else 1e-4,
             max_iter=max_iter,
         )
 
-    def _try(
-        self, family: str, rows: int, shrink: float, kernel: Kernel, alpha: float, max_iter: int = 25
-    ) -> Trial | None:
-        """A trial, unless it is too late for another one."""
-        if self.trials and self._late(self.trials[-1].seconds):
+    def _try_all(self, jobs: list[Job]) -> list[Trial]:
+        """The trials for which there is time; some at once, each on a thread."""
+        first = not self.trials
+
+        def visit(run: Any) -> list[Trial | None]:
+            with _parallel.one_thread():
+                return [self._tried(jobs[i], first and i == 0) for i in run]
+
+        runs = _parallel.map_tiles(list(range(len(jobs))), visit, threads=self.errors.threads, runs=len(jobs))
+        found = [trial for run in runs for trial in run if trial is not None]
+        self.trials += found
+        return found
+
+    def _try(self, job: Job, max_iter: int) -> Trial | None:
+        """A trial on all threads, unless it is too late for another one."""
+        found = self._tried(job, False, max_iter)
+        if found is not None:
+            self.trials.append(found)
+        return found
+
+    def _tried(self, job: Job, at_once: bool, max_iter: int = 25) -> Trial | None:
+        family, rows, shrink, kernel, alpha = job
+        if not at_once and self._late(self.trials[-1].seconds if self.trials else 0.0):
             return None
         form = "one length scale" if shrink == np.inf else f"a length scale per column, shrink {shrink:g}"
         self.tell(f"{family}, {form}, {rows:,} rows")
         begin = perf_counter()
         tuned = self._on(self.order[:rows], shrink, max_iter).run(kernel, alpha, self._late)
         trial = Trial(family, form, rows, tuned, shrink, np.empty(0))
-        trial = replace(trial, unseen=self._unseen(trial), seconds=perf_counter() - begin)
-        self.trials.append(trial)
-        return trial
+        return replace(trial, unseen=self._unseen(trial), seconds=perf_counter() - begin)
 
     def _unseen(self, trial: Trial) -> np.ndarray:
         """Losses of rows beside those of the trial; where there are few, those of folds that are tuned without them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -14,8 +14,10 @@ from representer import _parallel
 from representer.estimators import starting_kernels
 from representer.estimators.base import KernelEstimator, own, warn_user
 from representer.estimators.criteria import RidgeErrors
-from representer.estimators.inputs import check_inputs, evenly_spaced, is_precomputed, to_kernel
-from representer.estimators.model_search import MOST_ROWS, SETTLED, ModelSearch, Trial
+from representer.estimators.inputs import check_inputs, is_precomputed, to_kernel
+from representer.estimators.left_out import LOO_ROWS, LeftOutFit
+from representer.estimators.model_search import FINALISTS, MOST_ROWS, SETTLED, SHRINK, ModelSearch, Trial
+from representer.estimators.progress import Progress
 from representer.estimators.starting_kernels import Start
 from representer.estimators.table_encoding import TableEncoding, needs_encoding
 from representer.functions import Function
@@ -25,10 +27,8 @@ from representer.losses.base import Loss
 from representer.problems.ridge import RidgeProblem
 from representer.result import Plan, Result
 from representer.solvers import choose
-from representer.solvers.leave_one_out import LeaveOneOut, leave_one_out, loo_bytes
+from representer.solvers.leave_one_out import loo_bytes
 
-LOO_ROWS = 2000
-"""Rows whose leave-one-out residuals are computed; evenly spaced over all."""
 FEWEST = 5
 """Rows that leave-one-out needs at least to compare kernels."""
 
@@ -93,7 +93,9 @@ class SearchedModel(KernelEstimator):
             return starting_kernels.for_sparse(X)
         return starting_kernels.for_numbers(X, self._encoding)
 
-    def _searched(self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None) -> Trial:
+    def _searched(
+        self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None, progress: Progress
+    ) -> Trial:
         """The best trial on rows that have a weight."""
         checks.positive(self.time_limit, "time_limit")
         deadline = perf_counter() + self.time_limit
@@ -105,24 +107,25 @@ class SearchedModel(KernelEstimator):
         some = None if weights is None else weights[rows]
         errors = RidgeErrors(checks.take(X, rows), targets[rows], some, True, loss, threads=self.threads)
         seed = checks.integer(self.random_state, "random_state", 0)
-        search = ModelSearch(errors, self._start(errors.X, some), deadline, seed, self._tell)
+        start = self._start(errors.X, some)
+        expected = len(start.kernels) + FINALISTS * len(SHRINK) + 3
+
+        def tell(text: str) -> None:
+            progress.count(text, progress.steps + 1, max(expected, progress.steps + 1))
+
+        search = ModelSearch(errors, start, deadline, seed, tell)
         with _parallel.one_blas_thread():
             best = search.run()
-        self._tell("")
         self.trials_, self._relative = search.trials, search.start.relative(best.tuned.kernel, best.family)
         self._chosen = f"{best.family} kernel with {best.form}"
         if perf_counter() > deadline:
             warn_user(f"The search stopped at its time_limit of {self.time_limit:g} s; the best so far is fitted.")
         return best
 
-    def _tell(self, text: str) -> None:
-        if self.verbose:
-            print(f"\r{text:<79}", end="" if text else "\r", file=sys.stderr, flush=True)
-
     def _found(
         self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None
-    ) -> tuple[RidgeProblem, Result]:
-        """The problem with the best kernel and alpha for all rows, and its exact solution.
+    ) -> tuple[LeftOutFit, Result]:
+        """The fit of all rows with the best kernel and alpha, and its exact solution.
 
         Columns are centred if the kernel is not a given one, which changes nothing but the intercept: values of the
         linear part, whose coefficients have the sum zero, are small differences of large ones otherwise.
@@ -131,13 +134,16 @@ class SearchedModel(KernelEstimator):
         if self.kernel is None and isinstance(X, np.ndarray):
             self._centre = np.median(X, axis=0)
         X = self._centred(X)
-        best = self._searched(X, targets, weights, loss)
+        budget = self._budget()
+        with Progress(self.verbose, self.tol) as progress:
+            best = self._searched(X, targets, weights, loss, progress)
         self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
-        alphas = np.full(targets.shape[1], self.alpha_)
-        problem = RidgeProblem(self._gram(self.kernel_, X), targets, alphas, weights, True)
-        result = choose.solve_ridge(problem, self._budget())
+        fit = LeftOutFit(self._gram(self.kernel_, X), targets, self.alpha_, weights)
+        with Progress(self.verbose, self.tol) as progress:
+            progress.expect("fit of all rows", choose.ridge(fit.problem, budget)[1].seconds)
+            result = fit.solve(replace(budget, progress=progress))
         self.certificate_ = result.certificate
-        return problem, result
+        return fit, result
 
     def _centred(self, X: Any) -> Any:
         return X if self._centre is None else X - self._centre
@@ -156,14 +162,6 @@ class SearchedModel(KernelEstimator):
             constant[0] if single else constant,
             threads=self.threads,
         )
-
-    def _left_out(self, problem: RidgeProblem) -> tuple[np.ndarray, LeaveOneOut]:
-        """Rows with a weight, evenly spaced over all, and what leaving out each of them gives."""
-        rows = np.arange(problem.n) if problem.weights is None else np.flatnonzero(problem.weights)
-        rows = rows[evenly_spaced(len(rows), LOO_ROWS)]
-        weights = None if problem.weights is None else problem.weights[rows]
-        part = RidgeProblem(problem.gram.take(rows), problem.targets[rows], problem.alpha, weights, True)
-        return rows, leave_one_out(part)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """How the chosen kernel would be fitted to all rows, and the memory and time with that of the search."""

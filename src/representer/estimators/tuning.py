@@ -219,8 +219,9 @@ class Tuned:
 def carried_over(smaller: float, larger: float, between: float, beyond: float) -> float:
     """The strength for more rows by the power law through those that are best for two numbers of rows.
 
-    The best alpha often grows with the number of rows, and falls where inputs nearly repeat. The power is at most one,
-    and the law is followed no further than to a factor of ten.
+    The best alpha often grows with the number of rows, by a power of at most one, and the law is followed no further
+    than to a factor of ten. It is not followed downwards: where few rows find less alpha than fewer of them, their
+    criterion is flat, and all rows would overfit.
 
     Parameters
     ----------
@@ -229,8 +230,8 @@ def carried_over(smaller: float, larger: float, between: float, beyond: float) -
     between, beyond : float
         Factors from the first to the second number of rows, and from there to all.
     """
-    power = np.clip(np.log(larger / smaller) / np.log(between), -1.0, 1.0)
-    return float(larger * np.clip(beyond**power, 0.1, 10.0))
+    power = np.clip(np.log(larger / smaller) / np.log(between), 0.0, 1.0)
+    return float(larger * min(beyond**power, 10.0))
 
 
 def _from(found: Tuned | None, kernel: Kernel, strength: float) -> tuple[Kernel, float]:

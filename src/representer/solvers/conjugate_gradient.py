@@ -140,7 +140,8 @@ def _outer(
     goal = budget.tol / 3 if problem.intercept else budget.tol  # residuals of y and of D 1 add up
     precondition = precondition or _preconditioner(problem, state.low_rank, budget)
     while state.size > goal and state.steps < max_iter:
-        reduction = max(0.3 * goal / state.size, 1e-4 if state.single else 1e-10)
+        lowest = 1e-10 if not state.single else 1e-4 if goal < 1e-5 else 0.0
+        reduction = max(0.3 * goal / state.size, lowest)
         report = None if budget.progress is None else _scaled(budget.progress, state.size)
         left = max_iter - state.steps
         # what float32 can do it does in few steps, so it may not use up all of them

@@ -163,6 +163,7 @@ def bisected(F: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndar
 
 
 def blocks_help(problem: RidgeProblem, low_rank: LowRank, wanted: int) -> bool:
-    """Whether the factor leaves more than blocks of float32 values can resolve, for several of them and one alpha."""
-    fine = float(problem.alpha.min()) > FINE_RIDGE * float(problem.diagonal.mean())
+    """Whether the factor leaves more than alpha, and blocks of float32 values can resolve it, for one alpha."""
+    alpha = float(problem.alpha.min())
+    fine = alpha > FINE_RIDGE * float(problem.diagonal.mean()) and alpha < float(low_rank.remainder.mean())
     return fine and low_rank.rank >= wanted and problem.n >= BLOCKS_FROM and np.ptp(problem.ridges) == 0.0
