@@ -212,7 +212,7 @@ MODELS = {
     "cholesky": (KernelRidge(kernel=RBF(2.0)), 1000),
     "float32": (KernelRidgeClassifier(kernel=RBF(2.0)), 1600),
     "conjugate gradients": (KernelRidge(kernel=RBF(2.0), fit_intercept=True, solver="conjugate_gradient"), 1500),
-    "not stored": (KernelRidge(kernel=RBF(2.0), solver="conjugate_gradient", memory=3 * 10**7), 1500),
+    "not stored": (KernelRidge(kernel=RBF(2.0), solver="conjugate_gradient", memory=3 * 10**7, threads=2), 1500),
     "eigendecomposition": (KernelRidge([0.1, 1.0, 10.0], kernel=RBF(2.0)), 1000),
     "band reduction": (KernelRidge(np.logspace(-3, 1, 25), kernel=RBF(2.0)), 1001),
     "tuned": (KernelRidge(kernel=RBF(2.0), tune="loo"), 1000),

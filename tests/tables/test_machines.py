@@ -13,7 +13,7 @@ N = 150
 X = RNG.uniform(-2.0, 2.0, N)
 FRAME = pl.DataFrame({"x": X, "c": pl.Series(RNG.choice(["u", "v"], N)).cast(pl.Categorical)})
 MEAN = np.sin(2.0 * X) + (FRAME["c"] == "u").to_numpy()
-EFFORT = Effort(0.3)
+EFFORT = Effort(30.0)
 pytestmark = pytest.mark.filterwarnings("ignore:The search stopped")
 
 

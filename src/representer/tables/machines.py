@@ -182,21 +182,24 @@ def _machine(target: Target, kernel: Any, searched: Any, rows: Any, y: np.ndarra
 
 
 def _strength(make: Any, target: Target, kernel: Any, rows: Any, y: np.ndarray, effort: Effort) -> float:
-    """Of some strengths that with the least loss on rows that its fit did not see; stops where it rises."""
+    """Of some strengths that with the least loss on rows that its fit did not see; stops where it rises twice."""
     order = np.random.default_rng(effort.seed).permutation(len(y))[:STRENGTH_ROWS]
-    cut, best = int(0.75 * len(order)), (np.inf, 1.0)
-    fit, rest, begin = order[:cut], order[cut:], perf_counter()
-    if target.is_classes:
-        rest = rest[np.isin(y[rest], np.unique(y[fit]))]
-    if cut > 2 * STRENGTH_LANDMARKS:
+    folds = np.array_split(order, 4)
+    tested, begin, best, rises = folds if len(order) < STRENGTH_ROWS else folds[:1], perf_counter(), (np.inf, 1.0), 0
+    if 0.75 * len(order) > 2 * STRENGTH_LANDMARKS:
         kernel = Nystroem(kernel, STRENGTH_LANDMARKS, random_state=effort.seed)
     unit = float(np.std(y)) if target.task == "quantiles" else 1.0
-    for strength in 10.0 ** np.arange(1.5, -3.0, -0.5):
-        model = make(strength / unit, clone(kernel)).fit(checks.take(rows, fit), y[fit])
-        loss = loss_of(target, model, checks.take(rows, rest), y[rest])
-        if loss > 1.02 * best[0] or perf_counter() - begin > 0.2 * effort.seconds:
+    for strength in 10.0 ** np.arange(1.5, -3.0, -0.5) / unit:
+        losses = []
+        for rest in tested:
+            fit = np.setdiff1d(order, rest, assume_unique=True)
+            rest = rest[np.isin(y[rest], np.unique(y[fit]))] if target.is_classes else rest
+            model = make(strength, clone(kernel)).fit(checks.take(rows, fit), y[fit])
+            losses.append(loss_of(target, model, checks.take(rows, rest), y[rest]))
+        rises = rises + 1 if np.mean(losses) > best[0] else 0
+        best = min(best, (float(np.mean(losses)), float(strength)))
+        if rises == 2 or perf_counter() - begin > 0.2 * effort.seconds:
             break
-        best = min(best, (loss, strength / unit))
     return best[1]
 
 

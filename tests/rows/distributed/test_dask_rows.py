@@ -193,8 +193,9 @@ def descent(data, folder="", steps=4):
     return v
 
 
-def test_a_killed_worker_changes_no_bit(Xy, tmp_path):
+def test_a_killed_worker_changes_no_bit(Xy, tmp_path, monkeypatch):
     """One of two workers is killed in the middle of the steps, with blocks in its memory; the nanny starts another."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as a nanny does for its workers, and for good in this process, too
     X, y = (da.from_array(each, chunks=(100, *each.shape[1:])) for each in Xy)
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     forked = dask.config.set({"distributed.worker.multiprocessing-method": "fork"})  # starts in no time
