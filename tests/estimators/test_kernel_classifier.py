@@ -15,7 +15,7 @@ REPEATED = {
 }
 
 
-@parametrize_with_checks([KernelClassifier(time_limit=1e-3)], expected_failed_checks=lambda _: REPEATED)
+@parametrize_with_checks([KernelClassifier(time_limit=1e-9)], expected_failed_checks=lambda _: REPEATED)
 def test_estimator_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The search stopped at its time_limit")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from representer.estimators.criteria import RidgeErrors
-from representer.estimators.tuning import SEARCHED_STRENGTHS, Tuning
+from representer.estimators.tuning import SEARCHED_STRENGTHS, Tuning, carried_over
 from representer.kernels import RBF, Linear, Matern
 from representer.losses import Huber, SquaredHinge
 
@@ -77,3 +77,19 @@ def test_fixed_and_bounded(tuning):
 def test_alpha_starts_within_its_range(tuning):
     low, high = SEARCHED_STRENGTHS["alpha"]
     assert low <= tuning.run(RBF(np.ones(3)), 0.0).strength <= high
+
+
+@pytest.mark.parametrize(
+    ("larger", "between", "expected"),
+    [
+        (2.0, 2.0, 8.0),  # alpha grows as the rows do
+        (np.sqrt(2.0), 2.0, np.sqrt(8.0)),
+        (8.0, 2.0, 32.0),  # by a power of at most one
+        (0.5, 2.0, 0.5),  # not downwards
+        (1.0, 1.0, 1.0),  # no power is known
+        (2.0, 1.0, 2.0),
+    ],
+)
+def test_strengths_follow_a_power_law_to_more_rows(larger, between, expected):
+    assert carried_over(1.0, larger, between, 4.0) == pytest.approx(expected)
+    assert carried_over(1.0, larger, between, 1e9) <= 10.0 * larger

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from representer import fit_table
+from representer.tables import splits
 from representer.tables.effects import column_effects
 
 
@@ -15,8 +16,9 @@ def table():
     return pl.DataFrame({"noise": noise, "size": size, "city": city, "y": size**2 + 3.0 * (city == "Oslo")})
 
 
-def test_effects(table):
-    model = fit_table(table, "y", time_limit=1).model
+def test_effects(table, monkeypatch):
+    monkeypatch.setattr(splits, "REPETITIONS", 1)
+    model = fit_table(table, "y", time_limit=60).model
     effects = column_effects(model, table)
     assert [each.name for each in effects[:2]] == ["size", "city"]
     assert effects[2].importance < 0.03 < effects[1].importance < effects[0].importance

@@ -70,7 +70,7 @@ def test_a_line_is_said_to_be_one(monkeypatch):
     x = RNG.normal(size=121)
     day = pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 4, 30), eager=True)
     frame = pl.DataFrame({"x": x, "day": day, "y": 2.0 * x + 0.5 * RNG.normal(size=121)})
-    fit = fit_table(frame, "y", time_limit=1.0)
+    fit = fit_table(frame, "y", time_limit=60.0)
     assert fit.outcome.use_linear
     assert fit.outcome.verdict[2].startswith("Use the linear model")
     assert fit.outcome.held_out.rows.tolist() == list(range(97, 121))

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The search stopped")
 
 
 def model_of(target, y, plan=PLAN):
-    estimator, route = fit_machine(target, plan.treated(FRAME, "t"), target.fitted_scale(y), Effort(0.3))
+    estimator, route = fit_machine(target, plan.treated(FRAME, "t"), target.fitted_scale(y), Effort(30.0))
     return TableModel(plan, target, estimator, route)
 
 

@@ -228,9 +228,10 @@ def carried_over(smaller: float, larger: float, between: float, beyond: float) -
     smaller, larger : float
         The best strengths for two numbers of rows.
     between, beyond : float
-        Factors from the first to the second number of rows, and from there to all.
+        Factors from the first to the second number of rows, and from there to all. Where both numbers are the same no
+        power is known, and the second strength stays.
     """
-    power = np.clip(np.log(larger / smaller) / np.log(between), 0.0, 1.0)
+    power = np.clip(np.log(larger / smaller) / np.log(between), 0.0, 1.0) if between > 1.0 else 0.0
     return float(larger * min(beyond**power, 10.0))
 
 
