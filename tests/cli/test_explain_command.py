@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from representer import load
+from representer import explain, load
 from representer.cli.main import main
 
 
@@ -13,6 +13,9 @@ def test_a_row(folder, table, capsys):
     assert main(["explain", model, str(table), "--row", "17", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["value"] == pytest.approx(load(model).predict(table)["prediction"][16])
+    direct = explain(load(model), table, 16)
+    assert (found["row"], found["up"][0]) == (17, [direct.up[0][0] + 1, direct.up[0][1]])
+    assert found["down"][0][0] == direct.down[0][0] + 1
     assert main(["explain", model, str(table)]) == 0
     assert "by size" in capsys.readouterr().out
 

@@ -75,6 +75,8 @@ BAD = {
     "group": (["good.csv", "--target", "price", "--group", "shop"], "for the group"),
     "limit": (["good.csv", "--target", "price", "--time-limit", "0"], "above zero"),
     "require": (["good.csv", "--target", "price", "--require", "R2"], "is not understood"),
+    "score": (["good.csv", "--target", "price", "--require", "AUC>0.8"], "no score 'AUC' to be required"),
+    "number": (["good.csv", "--target", "price", "--require", "R2>=e"], "is not understood"),
     "config": (["good.csv", "--config", "bad.toml"], "unknown setting 'tarket'; did you mean 'target'"),
     "kind": (["good.csv", "--config", "kind.toml"], "another kind"),
     "no toml": (["good.csv", "--config", "good.csv"], "is no TOML file"),

@@ -20,11 +20,12 @@ from representer.tables.machines import route_words
 from representer.tables.outcome import Outcome
 from representer.tables.reading import TableError, nearest, polars_library
 from representer.tables.report import report_html, report_json
+from representer.tables.scores import score_names
 from representer.tables.table_model import held_out_columns
 
 FILES = ("model.repr", "report.html", "report.json", "test_predictions.csv", "fit.toml")
 DEFAULTS: dict[str, Any] = {"time_limit": 300.0, "loss": "", "group": "", "seed": 0}
-RELATION = re.compile(r"^\s*([\w ]+?)\s*(>=|<=|>|<)\s*([-+.\deE]+)\s*$")
+RELATION = re.compile(r"^\s*([\w ]+?)\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def run(options: Namespace) -> int:
         group=decisions.group or None,
         seed=decisions.seed,
     )
+    require_scores(requirements, score_names(job.target))
     if options.plan:
         print(_plan_json(job, decisions) if options.json else plan_words(job, decisions))
         return OK
@@ -131,14 +133,19 @@ def required(text: str) -> tuple[str, str, float]:
     return found[1], found[2], float(found[3])
 
 
+def require_scores(requirements: list[tuple[str, str, float]], names: list[str]) -> None:
+    """Raise before a long fit if a score is required that it will not have."""
+    for name, _, _ in requirements:
+        if name.lower() not in map(str.lower, names):
+            raise TableError(f"There is no score {name!r} to be required; the scores are {', '.join(names)}.")
+
+
 def exit_code(fit: TableFit, requirements: list[tuple[str, str, float]], tell: Any) -> int:
     """0, 3 where a requirement is missed or the fit did not converge, 130 where it was stopped."""
     scores = {each.metric.lower(): each.value for each in fit.outcome.scores}
     relations = {">=": float.__ge__, "<=": float.__le__, ">": float.__gt__, "<": float.__lt__}
     missed = not fit.outcome.converged
     for name, relation, value in requirements:
-        if name.lower() not in scores:
-            raise TableError(f"There is no score {name!r} to be required; the scores are {', '.join(scores)}.")
         if not relations[relation](float(scores[name.lower()]), value):
             tell(f"missed: {name} is {scores[name.lower()]:.4g}, and {relation} {value:g} is required")
             missed = True

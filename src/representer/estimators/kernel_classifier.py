@@ -35,7 +35,7 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
     random_state : int
         Seed of the subsets.
     tol : float
-        Relative residual of the fit.
+        Relative residual of the fit to all rows; its default is far below the noise of tables.
     memory : int, optional
         Bytes that a fit may take.
     threads : int, optional

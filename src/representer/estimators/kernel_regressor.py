@@ -48,7 +48,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     random_state : int
         Seed of the subsets.
     tol : float
-        Relative residual of the fit.
+        Relative residual of the fit to all rows; its default is far below the noise of tables, and 1e-6 gives the
+        digits of `KernelRidge`.
     memory : int, optional
         Bytes that a fit may take.
     threads : int, optional

@@ -89,6 +89,12 @@ def metrics_for(target: Target) -> tuple[Metric, ...]:
     return METRICS[target.task]
 
 
+def score_names(target: Target) -> list[str]:
+    """Names of the scores that a fit of the target will have."""
+    area = ["AUC"] if target.is_classes and len(target.classes) == 2 else []
+    return [metric.name for metric in metrics_for(target)] + area
+
+
 def auc(truth: np.ndarray, score: np.ndarray) -> float:
     """The probability that a row of the second class has the higher score; ties count half."""
     values, places = np.unique(score, return_inverse=True)
