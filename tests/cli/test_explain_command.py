@@ -1,6 +1,7 @@
 """One row is explained, counted from 1."""
 
 import json
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -14,8 +15,8 @@ def test_a_row(folder, table, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["value"] == pytest.approx(load(model).predict(table)["prediction"][16])
     direct = explain(load(model), table, 16)
-    assert (found["row"], found["up"][0]) == (17, [direct.up[0][0] + 1, direct.up[0][1]])
-    assert found["down"][0][0] == direct.down[0][0] + 1
+    assert (found["row"], found["up"][0]) == (17, asdict(replace(direct.up[0], row=direct.up[0].row + 1)))
+    assert found["down"][0]["row"] == direct.down[0].row + 1
     assert main(["explain", model, str(table)]) == 0
     assert "by size" in capsys.readouterr().out
 

@@ -28,12 +28,14 @@ MODELS = [
 def test_both_sums_are_the_prediction(model):
     found = explain(model, X, row=17, n=3)
     assert found.value == pytest.approx(float(model.predict(X[17:18])[0]), abs=1e-8)
-    by_rows = found.intercept + sum(added for _, added in (*found.up, *found.down)) + found.other_rows
+    by_rows = found.start + sum(share.added for share in (*found.up, *found.down)) + found.other_rows
     by_columns = found.base + sum(share for _, _, share in found.columns)
-    assert by_rows == pytest.approx(found.value, abs=1e-10)
+    assert by_rows == pytest.approx(found.value, abs=1e-8)
     assert by_columns == pytest.approx(found.value, abs=1e-8)
     assert {name for name, _, _ in found.columns} == {"x0", "x1", "x2"}
-    assert [added for _, added in found.up] == sorted((added for _, added in found.up), reverse=True)
+    assert [share.added for share in found.up] == sorted((share.added for share in found.up), reverse=True)
+    for share in (*found.up, *found.down):
+        assert share.added == pytest.approx(share.weight * (Y[share.row] - found.start), abs=3e-3)
     assert "on average" in str(found)
     assert found.as_dict()["removed"].startswith("A removed column")
 
@@ -56,7 +58,7 @@ def test_classes():
     svm = SVC().fit(X, labels == "a")
     seen = explain(svm, X, row=5)
     assert seen.value == pytest.approx(float(svm.decision_function(X[5:6])[0]), abs=1e-9)
-    assert {i for i, _ in (*seen.up, *seen.down)} <= set(svm.support_)
+    assert {share.row for share in (*seen.up, *seen.down)} <= set(svm.support_)
 
 
 @pytest.mark.filterwarnings("ignore:The search stopped")

@@ -26,5 +26,5 @@ def run(options: Namespace) -> int:
 
 def _from_one(found: RowExplanation) -> RowExplanation:
     """The explanation with rows counted from 1, as --row does and as readers of tables do."""
-    up, down = (tuple((i + 1, added) for i, added in rows) for rows in (found.up, found.down))
+    up, down = (tuple(replace(share, row=share.row + 1) for share in rows) for rows in (found.up, found.down))
     return replace(found, row=found.row + 1, up=up, down=down)

@@ -258,7 +258,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     def _keep(self, problem: RidgeProblem, result: Result) -> None:
         single, gram = self._single_output, problem.gram
         assert isinstance(gram, Gram)
-        self.kernel_, self.X_fit_ = gram.kernel, gram.X
+        self.kernel_, self.X_fit_, self._weights = gram.kernel, gram.X, problem.weights
         self.alpha_ = float(problem.alpha[0]) if np.all(problem.alpha == problem.alpha[0]) else problem.alpha
         self.dual_coef_ = result.coef[:, 0] if single else result.coef
         intercept = result.intercept[0] if single else result.intercept

@@ -109,6 +109,7 @@ class RidgeInSpan:
         left = (y - self.model.function_(X).reshape(y.shape)) / alpha
         left = left if w is None else w[:, None] * left
         self.model.X_fit_, self.model.dual_coef_ = X, left[:, 0] if self.model._single_output else left
+        self.model._weights = w
 
 
 def _side(X: Any, y: Any, w: Any) -> tuple:

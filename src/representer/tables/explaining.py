@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.inputs import check_inputs, evenly_spaced
 from representer.functions import Function
-from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.tables.familiarity import Familiarity
 from representer.tables.reading import read_table
+from representer.tables.row_shares import BY_REPRESENTERS, RowShare, row_shares
 
 REFERENCE_WORK, MOST_REFERENCES = 3e5, 16
 """Training rows times references, and references at most, whose values removed columns have."""
@@ -22,19 +22,22 @@ REMOVED = "A removed column has the values of some training rows; the shares are
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """f(x) = intercept + what each training row adds = base + what each column adds; both sums are exact."""
+    """f(x) = start + what each training row adds = base + what each column adds; both sums are exact."""
 
     row: int
     what: str
     """What f is: the prediction, its logarithm, or the score of a class."""
     value: float
-    intercept: float
-    up: tuple[tuple[int, float], ...]
-    """Training rows that add most, and what they add: alpha_i k(x_i, x)."""
-    down: tuple[tuple[int, float], ...]
+    start: float
+    """From where training rows move f: the mean target, the mean of a process, or the intercept."""
+    up: tuple[RowShare, ...]
+    """Training rows that add most: row, target, weight, and what they add."""
+    down: tuple[RowShare, ...]
     """Training rows that take most off."""
     other_rows: float
     """What all other rows add together."""
+    formula: str
+    """What a row adds, as a formula."""
     rows_are: str
     """What the numbers count: "training row", or "landmark" of a fit in the span of some rows."""
     base: float
@@ -53,8 +56,9 @@ class RowExplanation:
     def __str__(self) -> str:
         lines = [f"row {self.row}: {self.what} = {self.value:.5g}", f"  {self.base:+.4g} on average"]
         lines += [f"  {share:+.4g} by {name} = {cell}" for name, cell, share in self.columns]
-        lines += [f"or, by rows:  {self.intercept:+.4g} intercept"]
-        lines += [f"  {added:+.4g} by {self.rows_are} {i}" for i, added in (*self.up, *self.down)]
+        begin = "intercept" if self.formula == BY_REPRESENTERS else "to start from"
+        lines += ["or, by rows:", f"  {self.start:+.4g} {begin}"]
+        lines += [f"  {share.words(self.rows_are)}" for share in (*self.up, *self.down)]
         lines += [f"  {self.other_rows:+.4g} by all others"]
         if self.unfamiliar:
             lines.append("The training rows say next to nothing about this row: do not trust the prediction.")
@@ -102,27 +106,26 @@ def explain(model: Any, X: Any, row: int = 0, *, output: Any = None, n: int = 5)
     if not -count <= checks.integer(row, "row", -count) < count:
         raise ValueError(f"row is {row}, but there are {count} rows; give a number from 0 to {count - 1}.")
     one = checks.take(rows, np.array([row % count]))
-    f, what = _one_output(machine, one, output, getattr(model, "target", None))
+    number, what = _one_output(machine, one, output, getattr(model, "target", None))
+    f = machine.function_ if machine.function_.coef.ndim == 1 else machine.function_[number]
     unfamiliar = _is_unfamiliar(model, machine, f, one)
     f, one = _centred(estimator, f, one)
-    added = np.asarray(f.coef, np.float64) * np.asarray(Gram(f.kernel, f.X, one).dense(), np.float64)[:, 0]
-    order = np.argsort(added, kind="stable")
-    up, down = [i for i in order[::-1][:n] if added[i] > 0.0], [i for i in order[:n] if added[i] < 0.0]
-    owners = _owners(estimator)
-    wanted = int(np.clip(REFERENCE_WORK / len(added), 1, MOST_REFERENCES))
-    shares = f.column_shares(one, owners, checks.take(f.X, evenly_spaced(len(added), wanted)))
-    numbers = getattr(machine, "support_", None)
-    numbers = np.arange(len(added)) if numbers is None or len(numbers) != len(added) else numbers
+    rows_of_fit = row_shares(machine, f, one, number)
+    up, down, others = rows_of_fit.listed(n, _Labels(model, machine, number))
+    owners, size = _owners(estimator), len(f.coef)
+    wanted = int(np.clip(REFERENCE_WORK / size, 1, MOST_REFERENCES))
+    shares = f.column_shares(one, owners, checks.take(f.X, evenly_spaced(size, wanted)))
     cells = _cells(X, row % count)
     in_span = machine.kernel_.original is not machine.kernel_
     return RowExplanation(
         row=row % count,
         what=what,
-        value=float(f.constant + added.sum()),
-        intercept=float(f.constant),
-        up=tuple((int(numbers[i]), float(added[i])) for i in up),
-        down=tuple((int(numbers[i]), float(added[i])) for i in down),
-        other_rows=float(np.delete(added, [*up, *down]).sum()),
+        value=float(f(one)[0]),
+        start=rows_of_fit.start,
+        up=up,
+        down=down,
+        other_rows=others,
+        formula=rows_of_fit.formula,
         rows_are="landmark" if in_span else "training row",
         base=shares.base,
         columns=_named(shares.shares, estimator, X, cells),
@@ -138,14 +141,14 @@ def _rows(model: Any, estimator: Any, X: Any) -> Any:
     return estimator.rows_of(X) if hasattr(estimator, "rows_of") else check_inputs(model, X, model.kernel_, reset=False)
 
 
-def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[Function, str]:
-    """The function that is explained, and what it is."""
+def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[int, str]:
+    """The number of the function that is explained, and what it is."""
     f, classes = machine.function_, getattr(machine, "classes_", None)
     if f.coef.ndim == 1:
         if classes is not None:
-            return f, f"score of {classes[-1]!s} (positive speaks for it, negative for {classes[0]!s})"
+            return 0, f"score of {classes[-1]!s} (positive speaks for it, negative for {classes[0]!s})"
         logarithm = target is not None and (target.logarithm or target.task == "counts")
-        return f, f"logarithm of {target.name}" if logarithm else "prediction"
+        return 0, f"logarithm of {target.name}" if logarithm else "prediction"
     outputs = list(range(f.coef.shape[1])) if classes is None or len(classes) != f.coef.shape[1] else list(classes)
     if output is None and (classes is None or len(classes) != f.coef.shape[1]):
         raise ValueError(f"The model has {len(outputs)} functions; choose one by output=, from 0 to {outputs[-1]}.")
@@ -153,7 +156,28 @@ def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[Funct
         output = outputs[int(np.argmax(f(one)[0]))]
     if output not in outputs:
         raise ValueError(f"output is {output!r}; it may be one of {', '.join(map(str, outputs))}.")
-    return f[outputs.index(output)], f"score of {output!s}"
+    return outputs.index(output), f"score of {output!s}"
+
+
+class _Labels:
+    """Numbers and targets of training rows as people know them: those of the table, else of the fit."""
+
+    def __init__(self, model: Any, machine: Any, number: int):
+        self.machine, self.number = machine, number
+        in_span = machine.kernel_.original is not machine.kernel_
+        self.fitted = None if in_span else getattr(model, "fitted_rows", None)
+
+    def __call__(self, i: int, target: float | None) -> tuple[int, Any]:
+        if self.fitted is not None and len(self.fitted.targets) == len(self.machine.function_.coef):
+            return int(self.fitted.numbers[i]), self.fitted.targets[i].item()
+        support, classes = getattr(self.machine, "support_", None), getattr(self.machine, "classes_", None)
+        number = i if support is None or len(support) != len(self.machine.function_.coef) else int(support[i])
+        if target is None or classes is None or self.machine.kernel_.original is not self.machine.kernel_:
+            return number, target
+        if self.machine.function_.coef.ndim == 1:
+            return number, str(classes[int(target > 0.0)])
+        name = str(classes[self.number])
+        return number, name if target > 0.0 else f"not {name}"
 
 
 def _centred(estimator: Any, f: Function, one: Any) -> tuple[Function, Any]:

@@ -22,7 +22,7 @@ from representer.tables.outcome import Coverage, Finding, HeldOut, Outcome
 from representer.tables.reading import Table, TableError, nearest, read_table
 from representer.tables.scales import chosen_scales
 from representer.tables.splits import FOLDS, Split, split_rows
-from representer.tables.table_model import Predictions, TableModel
+from representer.tables.table_model import FittedRows, Predictions, TableModel
 from representer.tables.targets import Target, target_of
 from representer.tables.verdict import STOPPED, verdict
 
@@ -256,7 +256,7 @@ class Fitting:
         estimator, route = fit_machine(target, plan.treated(frame, job.table.source), target.fitted_scale(y), effort)
         if target.logarithm:
             target = replace(target, smear=smear_of(estimator, target.fitted_scale(y)))
-        return TableModel(plan, target, estimator, route)
+        return TableModel(plan, target, estimator, route, None, FittedRows(job.rows[rows], y))
 
     def _judge(self, model: TableModel, pair: tuple[np.ndarray, np.ndarray]) -> None:
         job, (train, test) = self.job, pair

@@ -39,6 +39,16 @@ class Predictions:
 
 
 @dataclass(frozen=True)
+class FittedRows:
+    """The rows that a model was fitted to."""
+
+    numbers: np.ndarray
+    """In the table, from 0."""
+    targets: np.ndarray
+    """As they stand in the table."""
+
+
+@dataclass(frozen=True)
 class TableModel:
     """A fitted model of a table; `predict` takes files and frames with the columns of the fit."""
 
@@ -50,6 +60,8 @@ class TableModel:
     """The estimator in a sentence."""
     outcome: Outcome | None = None
     """What the judgement of this model found, without rows."""
+    fitted_rows: FittedRows | None = None
+    """Which rows they were, for explanations."""
 
     def treated(self, source: Any) -> Any:
         """The frame that the estimator sees, of a path, a frame of pandas or polars, or a `Table`."""
