@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy.linalg import eigvalsh
 from representer import _parallel
 from representer._loops import permuted_products
 from representer._parallel import machine_memory
-from representer.estimators.inputs import KernelParameters, in_column, to_kernel
+from representer.estimators.inputs import in_column, to_kernel
 from representer.estimators.resampling import Outcome, combine, permuted
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.gram.tiled import Gram
@@ -22,11 +22,13 @@ from representer.kernels.base import Kernel, require_definite
 PERMUTATION_BYTES = 2**28
 
 
-class HSIC(KernelParameters):
+@dataclass(frozen=True, eq=False)
+class HSIC:
     r"""HSIC = ||mean of k(x, .) l(y, .) - (mean of k(x, .)) (mean of l(y, .))||^2, and the test of independence.
 
     The biased statistic is sum_ij K_ij L_ij / n^2 with both kernel matrices centred; the unbiased one leaves out i = j
-    (Song et al.). The test permutes the y_i: statistics sum_ij K_ij L_{p_i p_j}.
+    (Song et al.). The test permutes the y_i: statistics sum_ij K_ij L_{p_i p_j}. Nothing is fitted, so this is a frozen
+    record of parameters; ``dataclasses.replace`` makes one with others.
 
     ==========  ======================================================================  ====================
     method      computes                                                                takes
@@ -72,30 +74,17 @@ class HSIC(KernelParameters):
     0.005
     """
 
-    def __init__(
-        self,
-        kernel_x: Any = "rbf",
-        kernel_y: Any = "rbf",
-        *,
-        statistic: str = "biased",
-        n_permutations: int = 999,
-        method: str = "auto",
-        tol: float = 1e-6,
-        rank: int | None = None,
-        memory: int | None = None,
-        threads: int | None = None,
-        random_state: Any = 0,
-    ):
-        self.kernel_x = kernel_x
-        self.kernel_y = kernel_y
-        self.statistic = statistic
-        self.n_permutations = n_permutations
-        self.method = method
-        self.tol = tol
-        self.rank = rank
-        self.memory = memory
-        self.threads = threads
-        self.random_state = random_state
+    kernel_x: Any = "rbf"
+    kernel_y: Any = "rbf"
+    _: KW_ONLY
+    statistic: str = "biased"
+    n_permutations: int = 999
+    method: str = "auto"
+    tol: float = 1e-6
+    rank: int | None = None
+    memory: int | None = None
+    threads: int | None = None
+    random_state: Any = 0
 
     def test(self, X: Any, Y: Any) -> Outcome:
         """Test whether x and y are independent, from the pairs (x_i, y_i)."""

@@ -21,7 +21,7 @@ from representer.kernels.algebra import Scaled
 from representer.kernels.base import Kernel
 from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.histogram import Chi2
-from representer.kernels.precomputed import Precomputed
+from representer.kernels.precomputed import Callable, Precomputed
 from representer.kernels.stationary import RBF, Laplacian, Matern
 from representer.rows.distributed.lazy import is_lazy, lazily
 
@@ -45,15 +45,16 @@ NAMES: dict[str, type[Kernel]] = {
 
 
 def to_kernel(kernel: Any) -> Kernel:
-    """A kernel object from an object or a name."""
+    """A kernel object from an object, a name, or a function of two slices of inputs that gives all their values."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str) and kernel in NAMES:
         return NAMES[kernel]()
+    if callable(kernel) and not isinstance(kernel, type):
+        return Callable(kernel)
     raise ValueError(
-        f"kernel is {kernel!r}; "
-        "pass a kernel object such as RBF(), wrap a function as Callable(function), or use one of "
-        f"the names {', '.join(NAMES)}."
+        f"kernel is {kernel!r}; pass a kernel object such as RBF(), a function of two tables that returns all values, "
+        f"or one of the names {', '.join(NAMES)}."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from representer import _parallel
-from representer.estimators.inputs import KernelParameters, evenly_spaced, is_precomputed, to_kernel
+from representer.estimators.inputs import evenly_spaced, is_precomputed, to_kernel
 from representer.estimators.resampling import DRAWN, SIGN_BYTES, Outcome, combine, dot, forms, permuted
 from representer.functions import Function, mean_embedding
 from representer.gram.tiled import Gram
@@ -24,13 +25,15 @@ MOST_BANDWIDTHS = 1000
 """Each one is a test of its own, with its own kernel matrix."""
 
 
-class MMD(KernelParameters):
+@dataclass(frozen=True, eq=False)
+class MMD:
     r"""MMD(P, Q) = ||mean of k(x, .) over P - mean of k(y, .) over Q||, and the test of P = Q with it.
 
     The statistic is MMD^2, estimated by
     mean_{i != j} k(x_i, x_j) + mean_{i != j} k(y_i, y_j) - 2 mean_{ij} k(x_i, y_j). All resampled statistics come from
     one pass over tiles of the kernel matrix of both samples, which is never stored: with signs s_i = +1 for the first
-    sample and -1 for the second, each is a quadratic form s' K s up to terms linear in s.
+    sample and -1 for the second, each is a quadratic form s' K s up to terms linear in s. Nothing is fitted, so this is
+    a frozen record of parameters; ``dataclasses.replace`` makes one with others.
 
     Parameters
     ----------
@@ -71,26 +74,15 @@ class MMD(KernelParameters):
     0.005
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        statistic: str = "unbiased",
-        null: str = "auto",
-        n_permutations: int = 999,
-        bandwidths: Any = None,
-        block_size: int | None = None,
-        threads: int | None = None,
-        random_state: Any = 0,
-    ):
-        self.kernel = kernel
-        self.statistic = statistic
-        self.null = null
-        self.n_permutations = n_permutations
-        self.bandwidths = bandwidths
-        self.block_size = block_size
-        self.threads = threads
-        self.random_state = random_state
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    statistic: str = "unbiased"
+    null: str = "auto"
+    n_permutations: int = 999
+    bandwidths: Any = None
+    block_size: int | None = None
+    threads: int | None = None
+    random_state: Any = 0
 
     def test(self, X: Any, Y: Any) -> Outcome:
         """Test whether the samples X and Y, of any two sizes, come from the same distribution."""

@@ -15,7 +15,6 @@ from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.gaussian_process_classifier import GaussianProcessClassifier
 from representer.estimators.gplvm import GPLVM
 from representer.estimators.hyperparameter_search import Search
-from representer.estimators.independence import HSIC
 from representer.estimators.kernel_classifier import KernelClassifier
 from representer.estimators.kernel_k_means import KernelKMeans
 from representer.estimators.kernel_machine import KernelMachine
@@ -38,7 +37,6 @@ from representer.estimators.svc_path import SVCPath
 from representer.estimators.svr import SVR, NuSVR
 from representer.estimators.table_encoding import ColumnCode, TableEncoding
 from representer.estimators.tuning import Tuned
-from representer.estimators.two_sample import MMD
 from representer.features.approximation import Approximation
 from representer.features.nystroem import Nystroem
 from representer.features.random_features import RandomFeatures
@@ -63,10 +61,10 @@ def _exported(module: ModuleType) -> dict[str, type]:
 
 
 ESTIMATORS = (
-    *(ConditionalMeanEmbedding, GaussianProcessClassifier, GaussianProcessRegressor, GPLVM, HSIC, KernelClassifier),
+    *(ConditionalMeanEmbedding, GaussianProcessClassifier, GaussianProcessRegressor, GPLVM, KernelClassifier),
     *(KernelFisherDiscriminant, KernelKMeans, KernelLogisticRegression, KernelMachine, KernelNeighborsClassifier),
     *(KernelNeighborsRegressor, KernelPCA, KernelPoissonRegression, KernelQuantileRegression, KernelRegressor),
-    *(KernelRidge, KernelRidgeClassifier, MMD, NadarayaWatson, NuSVC, NuSVR, OneClassSVM, ParzenDensity, RBFNetwork),
+    *(KernelRidge, KernelRidgeClassifier, NadarayaWatson, NuSVC, NuSVR, OneClassSVM, ParzenDensity, RBFNetwork),
     *(SVC, SVCPath, SVR, SpectralClustering),
 )
 APPROXIMATIONS = (Nystroem, RandomFeatures, Sketch)
