@@ -79,3 +79,13 @@ def test_refusals():
         RandomFeatures(RBF(), 8, sampling="sobol")(X)
     with pytest.raises(TypeError, match="use Nystroem"):
         RandomFeatures(Linear(), 8).fit(X)
+
+
+def test_an_odd_number_of_waves_is_unbiased(rng):
+    X = rng.normal(size=(6, 3))
+    draws = [RandomFeatures(RBF(2.0), 5, random_state=s)(X) for s in range(2000)]
+    error = np.std(draws, axis=0) / np.sqrt(len(draws))
+    assert np.all(np.abs(np.mean(draws, axis=0) - RBF(2.0)(X)) < 4.5 * error)
+    assert RandomFeatures(RBF(2.0), 5).fit_transform(X).shape == (6, 5)
+    with pytest.raises(ValueError, match="each part needs at least one"):
+        RandomFeatures(RBF(1.0) + RBF(2.0), 1).fit(X)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from representer import Nystroem, RandomFeatures, Sketch
 from representer.features.span import seed_of
@@ -13,6 +14,11 @@ from representer.kernels import RBF, Sigmoid, Spectrum
 from representer.testing import check_function, check_kernel
 
 X = np.random.default_rng(0).normal(size=(40, 3))
+
+
+@parametrize_with_checks([Nystroem(RBF(), 5), RandomFeatures(RBF(), 6), Sketch(RBF(), 5)])
+def test_estimator_checks(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize("maker", [Nystroem, RandomFeatures, Sketch])

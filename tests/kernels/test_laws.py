@@ -49,8 +49,6 @@ def test_kernels_without_a_law_are_refused():
     for kernel in (Spectrum(3), Linear() * RBF(), 1.0 * Spectrum(2)):
         with pytest.raises(TypeError, match="se Nystroem"):
             law_of(kernel).features(kernel, 2, 4, Source("gaussian", 0))
-    with pytest.raises(ValueError, match="come in pairs"):
-        law_of(RBF()).features(RBF(), 2, 3, Source("gaussian", 0))
     with pytest.raises(ValueError, match="positive factor"):
         law_of(-1.0 * RBF()).features(-1.0 * RBF(), 2, 4, Source("gaussian", 0))
     assert law_of(Polynomial(2)).features(Polynomial(2), 2, 5, Source("gaussian", 0)).size == 5

@@ -90,7 +90,7 @@ def test_outliers_and_transformers(tmp_path):
     found = run(outliers, X)
     close(found["score"], outliers.decision_function(X), np.float64)
     assert np.array_equal(found["label"], outliers.predict(X))
-    for model in (KernelPCA(3), Nystroem(RBF(2.0), 10), RandomFeatures(RBF(2.0), 20)):
+    for model in (KernelPCA(3), Nystroem(RBF(2.0), 10), RandomFeatures(RBF(2.0), 20), RandomFeatures(RBF(2.0), 5)):
         close(run(model.fit(X))["transformed"], model.transform(NEW), np.float64)
     to_onnx(outliers).save(tmp_path / "model.onnx")
     onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])

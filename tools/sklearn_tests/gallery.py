@@ -1,4 +1,4 @@
-"""The scripts of scikit-learn's gallery that name one of its kernel estimators, run by ``python -m representer.drop_in``.
+"""Scripts of scikit-learn's gallery that name one of its kernel estimators, by ``python -m representer.drop_in``.
 
     python tools/sklearn_tests/gallery.py FOLDER [words in the names of scripts]
 

@@ -18,13 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
-from representer.estimators.inputs import KernelParameters, check_inputs, is_precomputed, to_kernel
+from representer.estimators.inputs import KernelParameters, is_precomputed, to_kernel
 from representer.estimators.on_rows import fitted_to
 from representer.estimators.progress import Progress, Step
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.result import Budget, Certificate
+from representer.rows.validation import check_inputs
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 INSIDE = tuple(str(Path(path).parent) for path in (_parallel.__file__, joblib.__file__, sklearn.__file__))

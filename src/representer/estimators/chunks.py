@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from representer.estimators.in_span import design_of, is_approximation, with_approximation
-from representer.estimators.inputs import check_inputs, check_targets, check_weights
+from representer.estimators.inputs import check_targets, check_weights
 from representer.estimators.ridge_in_span import RidgeInSpan
 from representer.estimators.row_targets import numbers
 from representer.kernels.base import Kernel
 from representer.problems.finite import columns_of
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows
+from representer.rows.validation import check_inputs
 from representer.solvers.one_pass import Accumulated
 
 KNOWN_BASIS = "the kernel has a basis that does not depend on the rows"

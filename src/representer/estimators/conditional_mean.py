@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
-from representer.estimators.inputs import check_inputs, in_column, to_kernel
+from representer.estimators.inputs import in_column, to_kernel
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Certificate, Plan, Result, Work, certify
+from representer.rows.validation import check_inputs
 from representer.solvers import cholesky, choose
 from representer.solvers.memory import bytes_of_tiles
 

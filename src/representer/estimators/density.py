@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import atomic, own, warn_user
-from representer.estimators.inputs import KernelParameters, check_inputs, check_weights, reset_fitted
+from representer.estimators.inputs import KernelParameters, check_weights
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.stationary import RBF
 from representer.kernels.windows import Window, window_of, window_sums
 from representer.result import Plan
+from representer.rows.validation import check_inputs, reset_fitted
 
 DISTANCES = RBF(length_scale=1.0)
 """Lays inputs out for Euclidean distances."""

@@ -11,18 +11,13 @@ from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Trans
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
-from representer.estimators.inputs import (
-    check_inputs,
-    check_labels,
-    check_weights,
-    reset_fitted,
-    to_kernel,
-)
+from representer.estimators.inputs import check_labels, check_weights, to_kernel
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
+from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import choose
 
 ENTRIES_LEFT_OUT = 10**6

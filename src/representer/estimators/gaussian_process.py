@@ -15,7 +15,7 @@ from representer.estimators import hyperparameter_search, process_plan
 from representer.estimators.base import KernelEstimator, atomic
 from representer.estimators.hyperparameter_search import Guide, Search
 from representer.estimators.hyperparameters import ProcessParameters, deviation
-from representer.estimators.inputs import check_inputs, check_targets, evenly_spaced, is_precomputed, take, to_kernel
+from representer.estimators.inputs import check_targets, evenly_spaced, is_precomputed, take, to_kernel
 from representer.estimators.marginal_likelihood import RegressionLikelihood
 from representer.estimators.measurement_noise import NO_NOISE, MeasurementNoise, check_noise
 from representer.estimators.process_in_span import through_span
@@ -29,6 +29,7 @@ from representer.kernels.stationary import RBF
 from representer.processes.gaussian import GaussianProcess, copied, doubled
 from representer.processes.likelihood import log_leave_one_out, log_marginal_likelihood
 from representer.result import Plan
+from representer.rows.validation import check_inputs
 
 OPTIONS = {
     "objective": ("likelihood", "loo"),

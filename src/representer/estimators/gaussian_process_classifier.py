@@ -17,7 +17,7 @@ from representer.estimators import hyperparameter_search
 from representer.estimators.base import KernelEstimator, atomic
 from representer.estimators.hyperparameter_search import Guide
 from representer.estimators.hyperparameters import LogParameters
-from representer.estimators.inputs import check_inputs, check_labels, to_kernel
+from representer.estimators.inputs import check_labels, to_kernel
 from representer.estimators.marginal_likelihood import ClassificationLikelihood
 from representer.estimators.progress import Progress
 from representer.estimators.spectrum import Periods
@@ -29,6 +29,7 @@ from representer.kernels.stationary import RBF
 from representer.processes.gaussian import copied, doubled
 from representer.processes.laplace import Laplace
 from representer.result import Certificate, Plan, Work, certificate_of
+from representer.rows.validation import check_inputs
 
 MODE_SECONDS = 4e-11
 """Seconds / n^3 of a mode of the posterior and the likelihood's gradient: some factors and an inverse."""

@@ -22,7 +22,7 @@ from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.budget import Budgeted
 from representer.estimators.hyperparameters import LatentParameters, LogParameters
 from representer.estimators.in_span import refuse
-from representer.estimators.inputs import is_precomputed, require_numbers, to_kernel
+from representer.estimators.inputs import is_precomputed, to_kernel
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.algebra import Scaled
@@ -33,6 +33,7 @@ from representer.processes.latent import LatentMap, climb
 from representer.processes.likelihood import Factor, log_marginal_likelihood
 from representer.processes.variational import Landmarks
 from representer.result import Plan, Work, certificate_of
+from representer.rows.validation import require_numbers
 from representer.solvers.memory import bytes_of_gradients
 
 EXACT_UP_TO = 2000

@@ -13,9 +13,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
-from representer._parallel import split
 from representer.kernels import checks
 from representer.kernels.algebra import Scaled
 from representer.kernels.base import Kernel
@@ -28,8 +27,6 @@ from representer.rows.distributed.lazy import is_lazy, lazily
 LARGEST_TARGET = 1e151
 """Targets up to this size, and down to one over it, have squares whose sum is in the range of float64."""
 ROW_METHODS = "predict", "transform", "decision_function", "predict_proba", "predict_log_proba", "score_samples"
-MAPPED_ROWS = 2**16
-"""Rows of a memory map that are looked at together."""
 NAMES: dict[str, type[Kernel]] = {
     "rbf": RBF,
     "linear": Linear,
@@ -107,66 +104,6 @@ def is_precomputed(kernel: Any) -> bool:
     if isinstance(kernel, str):
         return kernel == "precomputed"
     return isinstance(kernel, Kernel) and kernel.precomputed
-
-
-def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
-    """X for the kernel: rows of numbers by scikit-learn's rules, and anything else as it is."""
-    if kernel.on_vectors and _is_plain(X):  # scikit-learn takes as long to find that out as a fit of 100 rows does
-        if reset:
-            reset_fitted(estimator, "feature_names_in_")
-            estimator.n_features_in_ = X.shape[1]
-            return X
-        if getattr(estimator, "n_features_in_", None) == X.shape[1] and not hasattr(estimator, "feature_names_in_"):
-            return X
-    checks.unmasked(X, "X")
-    if kernel.on_vectors and _is_mapped(X):  # scikit-learn would return a plain array, which is prepared all at once
-        validate_data(estimator, X[:1].view(np.ndarray), dtype=[np.float64, np.float32], reset=reset)
-        for rows in split(len(X), MAPPED_ROWS):
-            checks.finite_rows(X[rows], "X", rows.start)
-        return X
-    if kernel.on_vectors:
-        require_numbers(X)
-        return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
-    checks.number_of(X)
-    return X
-
-
-def require_numbers(X: Any) -> None:
-    """Raise if columns of a data frame, or an array, hold anything else, such as words or dates."""
-    if not hasattr(X, "columns"):
-        if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
-            raise TypeError("X holds dates or times; convert them to numbers first, such as days since the first one.")
-        return
-    if not len(X.columns):
-        raise ValueError("X has no columns; give it at least one (0 feature(s)).")
-    if wrong := [str(name) for name in X.columns if not _is_numeric(X[name])]:
-        raise ValueError(
-            f"X has columns that are not numbers: {', '.join(wrong)}; choose columns with On(kernel, names), or "
-            "encode them first."
-        )
-
-
-def _is_numeric(column: Any) -> bool:
-    values = np.asarray(column)
-    if values.dtype.kind != "O":
-        return values.dtype.kind in "biuf"
-    try:
-        values.astype(np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _is_plain(X: Any) -> bool:
-    """Whether X is an array of rows of finite floats, in which no rule of scikit-learn finds a fault."""
-    if type(X) is not np.ndarray or X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not X.size:
-        return False
-    return checks.are_finite(X)
-
-
-def _is_mapped(X: Any) -> bool:
-    """Whether X is a memory map of rows of numbers, which stays one."""
-    return isinstance(X, np.memmap) and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
 
 
 def in_column(Y: Any, kernel: Kernel) -> Any:
@@ -260,12 +197,6 @@ def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:
     if is_precomputed(kernel):
         return X.iloc[rows, rows] if hasattr(X, "iloc") else X[rows][:, rows]
     return checks.take(X, rows)
-
-
-def reset_fitted(estimator: Any, *names: str) -> None:
-    """Remove attributes of an earlier fit that this one may not set."""
-    for name in names:
-        vars(estimator).pop(name, None)
 
 
 def evenly_spaced(n: int, at_most: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
-from representer.estimators.inputs import check_inputs, check_weights, in_units, is_precomputed, to_kernel
+from representer.estimators.inputs import check_weights, in_units, is_precomputed, to_kernel
 from representer.estimators.progress import Progress
 from representer.functions import Function
 from representer.gram.operator import Operator
@@ -22,6 +22,7 @@ from representer.kernels import checks
 from representer.kernels.base import require_definite
 from representer.problems.clusters import ClusterProblem
 from representer.result import Plan, Work, certify, plan_of_products
+from representer.rows.validation import check_inputs
 
 
 def _columns_times(K: Operator, index: np.ndarray, V: np.ndarray) -> np.ndarray:

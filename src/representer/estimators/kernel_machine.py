@@ -18,12 +18,10 @@ from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.criteria import Part, functions_of
 from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows, rows_of
 from representer.estimators.inputs import (
-    check_inputs,
     check_labels,
     check_targets,
     check_weights,
     require_bounded,
-    reset_fitted,
     to_kernel,
 )
 from representer.estimators.machine_in_span import MachineInSpan, fixed_strength
@@ -42,6 +40,7 @@ from representer.regularizers import Regularizer, SquaredNorm
 from representer.result import Plan
 from representer.rows.base import Rows
 from representer.rows.distributed.lazy import lazily
+from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import regularized
 
 MACHINE_ADVICE = "use a stronger regulariser, a kernel with a shorter length scale, or a larger tol or max_iter"

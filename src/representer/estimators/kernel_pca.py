@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
 from representer.estimators.in_span import is_approximation, kernel_for_rows
-from representer.estimators.inputs import check_inputs, check_weights, in_units
+from representer.estimators.inputs import check_weights, in_units
 from representer.estimators.pca_in_span import components_in_span
 from representer.estimators.row_targets import untargeted
 from representer.functions import Function
@@ -22,6 +22,7 @@ from representer.problems.eigen import EigenProblem
 from representer.result import Plan, Result
 from representer.rows.base import Rows
 from representer.rows.recoded import RecodedRows, Zeros
+from representer.rows.validation import check_inputs
 from representer.solvers import choose
 
 

@@ -16,12 +16,7 @@ from representer.estimators import chunks
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.criteria import RidgeErrors, robust
 from representer.estimators.in_span import basis_for, kernel_for_rows, may_span, rows_of
-from representer.estimators.inputs import (
-    check_inputs,
-    check_targets,
-    check_weights,
-    reset_fitted,
-)
+from representer.estimators.inputs import check_targets, check_weights
 from representer.estimators.progress import CallbackSupportMixin, never, observed, task
 from representer.estimators.ridge_in_span import RidgeInSpan
 from representer.estimators.row_targets import check_rows, numbers
@@ -32,6 +27,7 @@ from representer.kernels import checks
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
 from representer.rows.base import Rows
+from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import choose, normal_equations
 
 MOST_ALPHAS = 10_000

@@ -13,11 +13,12 @@ from representer import _parallel
 from representer._loops.k_smallest import keep_smallest
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.in_span import refuse
-from representer.estimators.inputs import check_inputs, check_labels, check_targets, to_kernel
+from representer.estimators.inputs import check_labels, check_targets, to_kernel
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import require_definite
 from representer.result import Plan
+from representer.rows.validation import check_inputs
 
 
 def nearest(gram: Gram, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from sklearn.base import OutlierMixin
 
 from representer.estimators.base import atomic
 from representer.estimators.in_span import is_approximation, rows_of
-from representer.estimators.inputs import check_inputs, check_weights, reset_fitted
+from representer.estimators.inputs import check_weights
 from representer.estimators.row_targets import WeightOf, untargeted
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled
 from representer.estimators.svm_in_span import SvmInSpan
@@ -17,6 +17,7 @@ from representer.kernels import checks
 from representer.losses.pinball import Pinball
 from representer.problems.box import BoxProblem
 from representer.rows.base import Rows
+from representer.rows.validation import check_inputs, reset_fitted
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):

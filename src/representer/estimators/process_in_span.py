@@ -11,12 +11,13 @@ from scipy.optimize import minimize_scalar
 
 from representer.estimators.hyperparameter_search import Search
 from representer.estimators.in_span import design_of, function_of, is_approximation, rows_of, with_approximation
-from representer.estimators.inputs import check_inputs, check_targets
+from representer.estimators.inputs import check_targets
 from representer.estimators.measurement_noise import MeasurementNoise, check_noise
 from representer.kernels.base import Kernel
 from representer.problems.finite import FiniteRidge
 from representer.processes.spanned import Evidence, SpanProcess
 from representer.result import Budget, Plan
+from representer.rows.validation import check_inputs
 from representer.solvers import normal_equations
 from representer.solvers.normal_equations import Path
 

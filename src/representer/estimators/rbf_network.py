@@ -21,8 +21,6 @@ from representer.estimators.inputs import (
     check_targets,
     check_weights,
     is_precomputed,
-    require_numbers,
-    reset_fitted,
     to_kernel,
 )
 from representer.functions import Function
@@ -33,6 +31,7 @@ from representer.kernels.conditional import Multiquadric, Polyharmonic, ThinPlat
 from representer.kernels.stationary import RationalQuadratic
 from representer.problems.network import NetworkProblem
 from representer.result import Budget, Certificate, Plan, Work, certificate_of
+from representer.rows.validation import require_numbers, reset_fitted
 from representer.solvers.saddle import Polynomials, Restricted, Saddle
 
 RADIAL: dict[str, Kernel] = {

@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from representer.estimators.base import atomic, own
-from representer.estimators.inputs import check_inputs, check_labels
+from representer.estimators.inputs import check_labels
 from representer.estimators.kernel_ridge import Ridge
 from representer.estimators.progress import observed
 from representer.estimators.row_targets import labels
 from representer.problems.ridge import RidgeProblem
 from representer.rows.base import Rows
+from representer.rows.validation import check_inputs
 
 
 class KernelRidgeClassifier(ClassifierMixin, Ridge):

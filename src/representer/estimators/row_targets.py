@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from representer.estimators.inputs import reset_fitted
 from representer.rows.base import Rows
 from representer.rows.recoded import Pair, Places, RecodedRows, Signs, Zeros, classes_of
+from representer.rows.validation import reset_fitted
 
 
 def check_rows(model: Any, rows: Rows, y: Any, sample_weight: Any, targets: bool = True) -> int:

@@ -14,7 +14,7 @@ from representer import _parallel
 from representer.estimators import starting_kernels
 from representer.estimators.base import KernelEstimator, own, warn_user
 from representer.estimators.criteria import RidgeErrors
-from representer.estimators.inputs import check_inputs, is_precomputed, to_kernel
+from representer.estimators.inputs import is_precomputed, to_kernel
 from representer.estimators.left_out import LOO_ROWS, LeftOutFit
 from representer.estimators.model_search import FINALISTS, MOST_ROWS, SETTLED, SHRINK, ModelSearch, Trial
 from representer.estimators.progress import Progress
@@ -26,6 +26,7 @@ from representer.kernels.stationary import RBF
 from representer.losses.base import Loss
 from representer.problems.ridge import RidgeProblem
 from representer.result import Plan, Result
+from representer.rows.validation import check_inputs
 from representer.solvers import choose
 from representer.solvers.leave_one_out import loo_bytes
 

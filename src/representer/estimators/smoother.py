@@ -13,19 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from representer import _parallel
 from representer.estimators.base import atomic, own, warn_user
 from representer.estimators.density import DISTANCES, check_bandwidths, is_path, pick, plan_of_windows
-from representer.estimators.inputs import (
-    KernelParameters,
-    check_inputs,
-    check_targets,
-    check_weights,
-    is_precomputed,
-    reset_fitted,
-)
+from representer.estimators.inputs import KernelParameters, check_targets, check_weights, is_precomputed
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.windows import window_of, window_sums
 from representer.result import Plan
+from representer.rows.validation import check_inputs, reset_fitted
 
 UNDERFLOW = {"float32": 2.0**-90, "float64": 2.0**-890}
 """Values of kernels below it, in units of k(x, x), may be no values: loops hold exp above 2^-100 and 2^-900."""

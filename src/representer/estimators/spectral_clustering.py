@@ -13,13 +13,14 @@ from sklearn.cluster import KMeans
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic
-from representer.estimators.inputs import check_inputs, to_kernel
+from representer.estimators.inputs import to_kernel
 from representer.estimators.kernel_k_means import check_count
 from representer.gram.stored import stored_if_small
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.problems.laplacian import LaplacianProblem
 from representer.result import Plan, Work, certify, plan_of_products
+from representer.rows.validation import check_inputs
 
 DENSE_LAPLACIAN_UP_TO = 1000
 """Rows up to which all eigenvectors at once are faster than a few by iteration."""

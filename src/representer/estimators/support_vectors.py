@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import KernelEstimator, warn_user
 from representer.estimators.in_span import is_approximation, kernel_for_rows, refuse
-from representer.estimators.inputs import check_inputs, require_bounded, take
+from representer.estimators.inputs import require_bounded, take
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
@@ -24,6 +24,7 @@ from representer.kernels.stationary import RBF
 from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.rows.base import Rows
+from representer.rows.validation import check_inputs
 from representer.solvers import smo
 
 QUICK = 5e-3

@@ -21,7 +21,7 @@ from representer.estimators.base import atomic
 from representer.estimators.calibration import Sigmoid, coupled, left_out
 from representer.estimators.criteria import Part, softened
 from representer.estimators.in_span import is_approximation
-from representer.estimators.inputs import check_inputs, check_labels, check_lengths, check_weights, reset_fitted
+from representer.estimators.inputs import check_labels, check_lengths, check_weights
 from representer.estimators.progress import Progress
 from representer.estimators.row_targets import labels
 from representer.estimators.support_vectors import QUICK, SupportVectorMachine, in_order, upper_bounds
@@ -36,6 +36,7 @@ from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result
 from representer.rows.base import Rows
 from representer.rows.distributed.lazy import lazily
+from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import smo
 from representer.solvers.smo.small import pairs_are_small
 

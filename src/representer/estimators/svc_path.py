@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, warn_user
-from representer.estimators.inputs import check_inputs, check_labels, is_precomputed, to_kernel
+from representer.estimators.inputs import check_labels, is_precomputed, to_kernel
 from representer.estimators.support_vectors import QUICK, in_order, upper_bounds
 from representer.estimators.svc import SVC
 from representer.gram.stored import Stored
@@ -25,6 +25,7 @@ from representer.kernels.base import Kernel, require_definite
 from representer.kernels.stationary import SquaredDistance
 from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan
+from representer.rows.validation import check_inputs
 from representer.solvers import smo
 from representer.solvers.smo.small import pair_bytes, pairs_share_doubles
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from representer.estimators.in_span import basis_for, function_of, refuse, rows_of
-from representer.estimators.inputs import reset_fitted
 from representer.estimators.machine_in_span import MachineInSpan
 from representer.estimators.ridge_in_span import TUNED
 from representer.kernels import checks
@@ -20,6 +19,7 @@ from representer.losses.hinge import Hinge
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows
+from representer.rows.validation import reset_fitted
 
 
 class SvmInSpan:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from representer.estimators.base import atomic
 from representer.estimators.criteria import Part, softened
 from representer.estimators.in_span import is_approximation, refuse, rows_of
-from representer.estimators.inputs import check_inputs, check_targets, check_weights, reset_fitted
+from representer.estimators.inputs import check_targets, check_weights
 from representer.estimators.row_targets import numbers
 from representer.estimators.support_vectors import SupportVectorMachine, check_nu, filled, upper_bounds
 from representer.estimators.svm_in_span import SvmInSpan
@@ -22,6 +22,7 @@ from representer.kernels.base import Kernel
 from representer.losses.epsilon_insensitive import EpsilonInsensitive
 from representer.problems.box import BoxProblem
 from representer.rows.base import Rows
+from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import smo
 
 

@@ -73,7 +73,7 @@ class RandomFeatures(Transformer, Kernel):
     kernel : Kernel
         k, on rows of numbers.
     n_components : int
-        Features D; even for waves, which come in pairs.
+        Features D. Waves come in pairs, cosine and sine; the last of an odd number is one wave with a random phase.
     sampling : {"orthogonal", "gaussian", "qmc"}
         Frequencies in blocks of orthogonal directions, independent ones, or evenly spread by Sobol's sequence.
     random_state : int

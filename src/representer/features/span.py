@@ -17,6 +17,7 @@ from representer.kernels.features import Mapped
 from representer.kernels.prepared import Vectors
 from representer.rows import tables
 from representer.rows.arrays import ArrayRows
+from representer.rows.validation import check_inputs
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -31,15 +32,19 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Of rows of numbers.
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose length scales, and landmarks by the rule."""
         kernel: Any = self
-        checks.number_of(X)
-        self.kernel_ = kernel.with_default_scales(X, sample_weight)
+        X = check_inputs(self, X, kernel, reset=True)
+        self.kernel_ = kernel.with_default_scales(X)
         self._row = tables.at(tables.sliceable(X), np.zeros(1, int))
         self.basis_ = self.kernel_.basis(self._row)
-        if len(getattr(X, "shape", ())) == 2:
-            self.n_features_in_ = X.shape[1]
         return self
 
     @cached_property
@@ -49,7 +54,8 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def transform(self, X: Any) -> np.ndarray:
         """phi(x) for each x, whose inner products are k^."""
         check_is_fitted(self, "basis_")
-        return Design(self.basis_).features(X)
+        kernel: Any = self
+        return Design(self.basis_).features(check_inputs(self, X, kernel, reset=False))
 
     @property
     def _n_features_out(self) -> int:

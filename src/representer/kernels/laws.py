@@ -50,19 +50,27 @@ class Source:
 
 @dataclass(frozen=True)
 class Waves:
-    """phi(x) = sqrt(1 / p) (cos <w_1, x>, ..., cos <w_p, x>, sin <w_1, x>, ..., sin <w_p, x>)."""
+    """phi(x) = sqrt(1 / p) (cos <w_1, x>, ..., cos <w_p, x>, sin <w_1, x>, ..., sin <w_p, x>).
+
+    With a random phase b the last wave is sqrt(2) cos(<w_p, x> + b) alone, so that there is an odd number of them.
+    """
 
     frequencies: np.ndarray
+    phase: float | None = None
 
     @property
     def size(self) -> int:
-        return 2 * len(self.frequencies)
+        return 2 * len(self.frequencies) - (self.phase is not None)
 
     def __call__(self, X: Any, out: np.ndarray) -> None:
         p = len(self.frequencies)
         angles = np.asarray(X @ self.frequencies.T.astype(out.dtype))
+        np.sin(angles[:, : self.size - p], out=out[:, p:])
+        if self.phase is not None:
+            angles[:, -1] += self.phase
         np.cos(angles, out=out[:, :p])
-        np.sin(angles, out=out[:, p:])
+        if self.phase is not None:
+            out[:, p - 1] *= np.sqrt(2.0).astype(out.dtype)
         out *= np.sqrt(1.0 / p).astype(out.dtype)
 
 
@@ -175,12 +183,8 @@ class Spectral(Law):
         return Z * self.scales(kernel, U) / checks.length_scale(kernel.length_scale, n_columns)
 
     def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> Waves:
-        if size % 2:
-            raise ValueError(
-                f"{size} random features are wanted of {kernel!r}, but cosines and sines come in pairs; use an even "
-                "n_components, or a multiple of 4 for a sum of two kernels."
-            )
-        return Waves(self.frequencies(kernel, n_columns, size // 2, source))
+        frequencies = self.frequencies(kernel, n_columns, -(-size // 2), source)
+        return Waves(frequencies, 2.0 * np.pi * source.rng.random() if size % 2 else None)
 
 
 class Normal(Spectral):
@@ -237,6 +241,8 @@ class Parts(Law):
 
     def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> SideBySide:
         half = size // 2
+        if not half:
+            raise ValueError(f"{size} random feature is wanted of the sum {kernel!r}; each part needs at least one.")
         parts = ((kernel.left, half), (kernel.right, size - half))
         return SideBySide(*(law_of(part).features(part, n_columns, n, source) for part, n in parts))
 

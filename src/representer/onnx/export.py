@@ -102,9 +102,13 @@ def _features(graph: Graph, kernel: Any, rows: Rows) -> str:
     maps = kernel.draw(rows.n_columns) if isinstance(kernel, RandomFeatures) else None
     if not isinstance(maps, Waves):
         raise TypeError(f"{kernel!r} has no ONNX form; Nystroem and waves of stationary kernels have.")
-    angles = graph.add("MatMul", rows.name, maps.frequencies.T)
-    waves = graph.add("Concat", graph.add("Cos", angles), graph.add("Sin", angles), axis=1)
-    return graph.add("Mul", waves, float(np.sqrt(1.0 / len(maps.frequencies))))
+    p = len(maps.frequencies)
+    paired, phases, factors = maps.size - p, np.zeros(p), np.full(maps.size, np.sqrt(1.0 / p))
+    if maps.phase is not None:
+        phases[-1], factors[p - 1] = maps.phase, np.sqrt(2.0 / p)
+    cosines = graph.add("Cos", graph.add("Add", graph.add("MatMul", rows.name, maps.frequencies.T), phases))
+    sines = graph.add("Sin", graph.add("MatMul", rows.name, maps.frequencies[:paired].T))
+    return graph.add("Mul", graph.add("Concat", cosines, sines, axis=1), factors)
 
 
 def _other(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:

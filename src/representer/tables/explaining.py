@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from representer.estimators.inputs import check_inputs, evenly_spaced
+from representer.estimators.inputs import evenly_spaced
 from representer.functions import Function
 from representer.kernels import checks
+from representer.rows.validation import check_inputs
 from representer.tables.familiarity import Familiarity
 from representer.tables.reading import read_table
 from representer.tables.row_shares import BY_REPRESENTERS, RowShare, row_shares

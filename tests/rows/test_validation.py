@@ -1,0 +1,88 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from representer import KernelRidge
+from representer.kernels import RBF, On, Spectrum
+from representer.rows.validation import check_inputs, reset_fitted
+
+
+@pytest.mark.parametrize(
+    ("X", "dtype"),
+    [
+        ([[1, 2], [3, 4]], np.float64),
+        (np.array([[1, 2], [3, 4]], np.float32), np.float32),
+        (pd.DataFrame({"a": [1, 3], "b": [2.0, 4.0]}), np.float64),
+        (sparse.coo_array(np.array([[1.0, 2.0], [3.0, 4.0]])), np.float64),
+    ],
+    ids=["list", "float32", "frame", "sparse"],
+)
+def test_rows_of_numbers(X, dtype):
+    model = KernelRidge()
+    checked = check_inputs(model, X, RBF(), reset=True)
+    assert checked.dtype == dtype
+    assert model.n_features_in_ == 2
+    if sparse.issparse(checked):
+        assert checked.format == "csr"
+        checked = checked.toarray()
+    np.testing.assert_array_equal(checked, [[1, 2], [3, 4]])
+
+
+def test_number_of_columns():
+    model = KernelRidge()
+    check_inputs(model, np.ones((4, 2)), RBF(), reset=True)
+    with pytest.raises(ValueError, match="X has 3 features, but KernelRidge is expecting 2"):
+        check_inputs(model, np.ones((1, 3)), RBF(), reset=False)
+
+
+def test_arrays_after_frames():
+    model, X = KernelRidge(), np.ones((4, 2))
+    check_inputs(model, pd.DataFrame(X, columns=["a", "b"]), RBF(), reset=True)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        check_inputs(model, X, RBF(), reset=False)
+    assert check_inputs(model, X, RBF(), reset=True) is X
+    assert not hasattr(model, "feature_names_in_")
+    assert check_inputs(model, X, RBF(), reset=False) is X
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.array([[1.0, np.nan]]), "contains NaN"),
+        (np.array([[1.0, -np.inf]]), "contains infinity"),
+        (np.ones(3), "Expected 2D array, got 1D"),
+        (np.ones((0, 2)), "minimum of 1 is required"),
+        (np.ones((2, 0)), "minimum of 1 is required"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_with_faults(X, message, dtype):
+    with pytest.raises(ValueError, match=message):
+        check_inputs(KernelRidge(), X.astype(dtype), RBF(), reset=True)
+
+
+def test_large_numbers_are_finite():
+    X = np.full((3, 2), np.finfo(np.float64).max)  # their sum is not
+    assert np.array_equal(check_inputs(KernelRidge(), X, RBF(), reset=True), X)
+
+
+def test_other_inputs_stay_as_they_are():
+    words = ["abc", "bcd"]
+    assert check_inputs(KernelRidge(), words, Spectrum(), reset=True) is words
+    table = pd.DataFrame({"a": [1.0], "s": ["x"]})
+    assert check_inputs(KernelRidge(), table, On(RBF(), ["a"]), reset=True) is table
+    with pytest.raises(TypeError, match="single str; pass a list"):
+        check_inputs(KernelRidge(), "abc", Spectrum(), reset=True)
+    with pytest.raises(ValueError, match="empty"):
+        check_inputs(KernelRidge(), [], Spectrum(), reset=True)
+
+
+def test_forget():
+    class Model:
+        pass
+
+    model = Model()
+    model.loo_scores_ = 1
+    reset_fitted(model, "loo_scores_", "gcv_")
+    assert not hasattr(model, "loo_scores_")
