@@ -3,23 +3,23 @@ import pytest
 
 from representer._loops import conjugate_directions as directions
 from representer._loops.gradient_bounds import one_sided_gradients
+from representer._loops.jit import loop
 
 N = 40
 
 
+@loop
 def walk(K, pairs, c, g, lower, upper, epsilon, lengths, betas):
-    """Steps along given pairs, with all of K d; uncompiled, as compiled ones are parts of loops that have own tests."""
-    parts = directions.new_direction, directions.next_direction, directions.step_along
-    new, advance, take = (getattr(part, "py_func", part) for part in parts)
-    box, d, size, curvature, Kd = (lower, upper, epsilon), new(), 0, 1.0, np.zeros(c.size)
+    """Steps along given pairs, with all of K d."""
+    box, d, size, curvature, Kd = (lower, upper, epsilon), directions.new_direction(), 0, 1.0, np.zeros(c.size)
     g_up, g_down = np.empty(c.size), np.empty(c.size)
     one_sided_gradients(g, c, lower, upper, epsilon, g_up, g_down)
     for s in range(len(pairs)):
         i, j = pairs[s, 0], pairs[s, 1]
         own = K[i, i] + K[j, j] - 2.0 * K[i, j]
         pair = i, j, g_down[j] - g_up[i], own, Kd[i] - Kd[j]
-        lengths[s], betas[s], size, curvature = advance(pair, c, box, d, size, curvature)
-        size = take(lengths[s], i, j, c, box, d, size, g_up, g_down, 0, c.size)
+        lengths[s], betas[s], size, curvature = directions.next_direction(pair, c, box, d, size, curvature)
+        size = directions.step_along(lengths[s], i, j, c, box, d, size, g_up, g_down, 0, c.size)
         Kd = K[i] - K[j] + betas[s] * Kd
         g_up += lengths[s] * Kd
         g_down += lengths[s] * Kd

@@ -65,12 +65,14 @@ event.register("numba:compile", notice)
 def _compiler(**options: Any) -> Any:
     """A decorator: njit with a cache on disk, or without one where Numba finds no directory for it."""
 
+    options |= {"nogil": True, "no_cfunc_wrapper": True}  # nothing calls a loop from C
+
     def compiled(function):
         try:
-            return njit(nogil=True, cache=True, **options)(function)
+            return njit(cache=True, **options)(function)
         except RuntimeError:
             notice.cached = False
-            return njit(nogil=True, **options)(function)
+            return njit(**options)(function)
 
     return compiled
 
@@ -78,6 +80,8 @@ def _compiler(**options: Any) -> Any:
 loop = _compiler(fastmath=STRICT)
 dividing_loop = _compiler(fastmath=STRICT | {"reassoc"}, error_model="numpy")
 """A summing loop in which x / 0 is inf: the test for zero that Python makes would keep it from being vectorised."""
-inlined_loop = _compiler(fastmath=STRICT, forceinline=True)
+INLINED: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True}
+"""Parts of loops have no entry from Python, which took a fifth of the time to compile: calls from there crash."""
+inlined_loop = _compiler(fastmath=STRICT, **INLINED)
 summing_loop = _compiler(fastmath=STRICT | {"reassoc"})
-inlined_summing_loop = _compiler(fastmath=STRICT | {"reassoc"}, forceinline=True)
+inlined_summing_loop = _compiler(fastmath=STRICT | {"reassoc"}, **INLINED)
