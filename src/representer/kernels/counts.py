@@ -151,7 +151,7 @@ class Counts(Kernel):
         if len(found.key) >= 2**31:
             raise ValueError(f"{len(found.key):,} features are too many to count at once; prepare fewer inputs.")
         amounts = np.atleast_1d(np.asarray(found.amount, np.float64))
-        key = np.asarray(found.key, np.uint64)
+        key = np.ascontiguousarray(found.key, np.uint64)
         data, indices, starts, keys, places = tallies.tally(np.asarray(found.owner, np.int64), key, amounts, n)
         levels = np.broadcast_to(found.level, key.shape)[places]
         if not len(keys):  # matrices have a column

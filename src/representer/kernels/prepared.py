@@ -98,12 +98,12 @@ class Vectors(Prepared):
     @cached_property
     def columns(self) -> np.ndarray:
         """The transposed values, C-contiguous."""
-        return np.ascontiguousarray(self.values.T)
+        return readable(np.ascontiguousarray(self.values.T))
 
     @cached_property
     def raw_columns(self) -> np.ndarray:
         """The transposed rows before shifting and scaling, C-contiguous."""
-        return self.columns if self.raw is None else np.ascontiguousarray(self.raw.T)
+        return self.columns if self.raw is None else readable(np.ascontiguousarray(self.raw.T))
 
     def _differences(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows whose differences are exact, and weights of their squares."""

@@ -32,6 +32,7 @@ from scipy import special
 
 from representer import _parallel
 from representer._loops import convolution, products
+from representer.kernels.read_only import readable
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,7 @@ def window_sums(
     underflow. With ``leave_out`` A is B, and j = i is left out of the sum.
     """
     height, width = _parallel.tile_shape(A.dtype)
-    part_b, V = _parallel.parts(B), np.ascontiguousarray(V, A.dtype)
+    part_b, V = _parallel.parts(B), readable(np.ascontiguousarray(V, A.dtype))
 
     def visit(run: list[_parallel.Tile]) -> list[tuple[slice, Any]]:
         tile_of, scratch_of, results = _parallel.buffer(A.dtype), _parallel.buffer(A.dtype), []

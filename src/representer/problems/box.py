@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from representer._loops import box_dual
+from representer.kernels.read_only import readable
 from representer.problems.judgement import ROUNDINGS, Judgement
 
 FEASIBLE = 1e-11
@@ -96,7 +97,7 @@ class BoxProblem:
         added = roots * c if self.gram.stored is None else np.bincount(self.gram.places, roots * c)  # of one input
         error = np.hypot(error, ROUNDINGS * roots * np.linalg.norm(added))
         box = self.lower, self.upper, self.epsilon, self.group_of
-        dual, gap, rounding = box_dual.values(c, g, error, self.targets, *box, b)
+        dual, gap, rounding = box_dual.values(c, g, error, readable(self.targets), *box, b)
         off = float(b @ (self.sums - self._sums_of(c)))
         return dual + (gap + off), dual + 2.0 * min(off, 0.0) - rounding, gap + abs(off) + rounding
 
