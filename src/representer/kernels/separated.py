@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from itertools import islice, repeat
 from typing import Any
 
@@ -229,15 +229,22 @@ def _join(groups: dict[Any, tuple], columns: list) -> None:
         groups[member] = tuple(members)
 
 
+@cache
+def _gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights on [-1, 1]; a mixture has hundreds of terms with as many of them."""
+    return np.polynomial.legendre.leggauss(n)
+
+
 def _term_shares(factors: list[tuple[Any, Any]], coef: np.ndarray) -> tuple[float, np.ndarray]:
     """sum_i a_i prod_c r_ic, and the share of each factor in sum_i a_i prod_c z_ic."""
     n, d = len(coef), len(factors)
     if not d:
         return float(coef.sum()), np.zeros(0)
-    absent = np.stack([np.broadcast_to(np.asarray(r, np.float64), n) for _, r in factors])
-    change = np.stack([np.broadcast_to(np.asarray(z, np.float64), n) for z, _ in factors]) - absent
-    nodes, weights = np.polynomial.legendre.leggauss((d + 1) // 2)
-    parts = np.zeros(d)
+    absent, change, parts = np.empty((d, n)), np.empty((d, n)), np.zeros(d)
+    for c, (present, replaced) in enumerate(factors):
+        absent[c], change[c] = replaced, present
+    change -= absent
+    nodes, weights = _gauss_legendre((d + 1) // 2)
     for t, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
         mixed = absent + t * change
         before, after = np.ones((d, n)), np.ones((d, n))  # products of the others without division, as some are zero
