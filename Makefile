@@ -24,10 +24,11 @@ demo: setup  ## run the demonstration
 
 # A file's tests stay in one process, and those of loops come first, so that few of them are compiled twice.
 # Two processes share the cores, so that BLAS has one thread in each: more of them would wait for each other.
-# Bytecode is kept: processes that compile all packages anew take 10 seconds each.
-PYTEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+# Bytecode is kept: processes that compile all packages anew take 10 seconds each. Plugins that no test needs take a
+# millisecond of each of them.
+PYTEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -p no:logging
 test: setup  ## run all tests
-	$(PYTEST)
+	$(PYTEST) -p no:cov
 
 # Coverage slows tests down, and cannot see into compiled loops, so their tests run as plain Python.
 COVERAGE := --cov --cov-append --cov-report= --cov-fail-under=0

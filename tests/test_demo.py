@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from representer import load
-from representer.tables import demo_table
+from representer.tables import demo_table, splits
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
 
@@ -14,6 +14,8 @@ def test_demo_runs(capsys, tmp_path, monkeypatch):
     few = tmp_path / "flats.csv"
     few.write_text("".join(demo_table.demo_table().read_text(encoding="utf-8").splitlines(keepends=True)[:90]), "utf-8")
     monkeypatch.setattr(demo_table, "demo_table", lambda: few)
+    monkeypatch.setattr(splits, "FOLDS", 2)
+    monkeypatch.setattr(splits, "REPETITIONS", 1)
     monkeypatch.setattr(sys, "argv", ["demo.py", str(tmp_path / "out"), "0.5"])
     runpy.run_path(str(DEMO), run_name="__main__")
     said = capsys.readouterr().out

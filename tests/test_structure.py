@@ -83,7 +83,7 @@ def compiler_faults(source: Path) -> list[str]:
     ]
     for name, path in modules_of(source).items():
         text = path.read_text(encoding="utf-8")
-        for node in ast.walk(parsed(text)) if "jit" in text else ():
+        for node in nodes(parsed(text)) if "jit" in text else ():
             word = getattr(node, "id", None) or getattr(node, "attr", None)
             if word in {"jit", "njit"}:
                 uses.append((name, f"{path.relative_to(source)}:{node.lineno}", word))
@@ -124,6 +124,12 @@ def room_of(name: str) -> str:
 def parsed(text: str) -> ast.Module:
     """The syntax tree of a file, which several checks read."""
     return ast.parse(text)
+
+
+@cache
+def nodes(tree: ast.Module) -> list[ast.AST]:
+    """All nodes of a syntax tree."""
+    return list(ast.walk(tree))
 
 
 def imports(source: Path):
@@ -182,7 +188,7 @@ def door_faults(source: Path) -> list[str]:
     for _, name, room, tree in trees(source):
         if room in AT_THE_DOOR or room == "_loops":
             continue
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if not isinstance(node, ast.Call):
                 continue
             if isinstance(node.func, ast.Attribute):
@@ -202,7 +208,7 @@ def frozen_faults(source: Path) -> list[str]:
     """Every problem that is not a frozen record, and every attribute of one that is set from outside."""
     faults = []
     for _, name, room, tree in trees(source):
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if room == "problems" and isinstance(node, ast.ClassDef) and not is_frozen(node):
                 faults.append(f"{name}:{node.lineno} {node.name} is not frozen")
             for target in getattr(node, "targets", []) if isinstance(node, ast.Assign) else []:
@@ -223,7 +229,7 @@ def size_faults(source: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8").count("\n")
         if lines > LONGEST_FILE:
             faults.append(f"{name} has {lines} lines: split it")
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ClassDef):
                 bases[node.name] = [ast.unparse(base).split(".")[-1] for base in node.bases]
             if not isinstance(node, ast.FunctionDef) or room == "_loops":

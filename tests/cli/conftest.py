@@ -22,6 +22,7 @@ def table(tmp_path_factory):
 def folder(table):
     out = table.parent / "out"
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splits, "FOLDS", 2)
         patch.setattr(splits, "REPETITIONS", 1)
         assert main(["fit", str(table), "--target", "price", "--out", str(out), "--time-limit", "2", "--quiet"]) == 0
     return out

@@ -6,6 +6,7 @@ from representer.tables import splits
 
 
 def test_demo(monkeypatch, table, tmp_path, capsys):
+    monkeypatch.setattr(splits, "FOLDS", 2)
     monkeypatch.setattr(splits, "REPETITIONS", 1)
     monkeypatch.setattr(demo_command, "demo_table", lambda: table)
     out = tmp_path / "demo"

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor as TheirRegressor
 from sklearn.gaussian_process import kernels as theirs
 from sklearn.model_selection import GridSearchCV, cross_val_predict
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_contract import faults
 
 from representer import GaussianProcessRegressor, KernelRidge
 from representer.estimators import hyperparameter_search
@@ -53,9 +53,8 @@ def posterior(kernel, X, y, Z, noise):
 
 
 @AT_BOUNDS  # of noise
-@parametrize_with_checks([GaussianProcessRegressor()])
-def test_contract_of_scikit_learn(estimator, check):
-    check(estimator)
+def test_contract_of_scikit_learn():
+    assert faults(GaussianProcessRegressor()) == []
 
 
 # ---- agreement ----

@@ -8,16 +8,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier as Other
 from sklearn.gaussian_process.kernels import RBF as OtherRBF
 from sklearn.gaussian_process.kernels import ConstantKernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_contract import faults
 
 from representer import GaussianProcessClassifier
 from representer.estimators.gaussian_process_classifier import _probability
 from representer.kernels import RBF, Linear, Spectrum
 
 
-@parametrize_with_checks([GaussianProcessClassifier(optimizer=None)])
-def test_estimator_checks(estimator, check):
-    check(estimator)
+def test_estimator_checks():
+    assert faults(GaussianProcessClassifier(optimizer=None)) == []
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_contract import faults
 
 from representer import GPLVM, GaussianProcessRegressor
 from representer.estimators import gplvm
@@ -43,11 +43,10 @@ def sparse():
 MODELS = pytest.mark.parametrize("name", ["exact", "sparse"])
 
 
-@parametrize_with_checks([GPLVM(n_landmarks=5, max_iter=5)])
-def test_contract_of_scikit_learn(estimator, check):
+def test_contract_of_scikit_learn():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
+        assert faults(GPLVM(n_landmarks=5, max_iter=5)) == []
 
 
 # ---- laws ----

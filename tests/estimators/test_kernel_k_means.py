@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_contract import faults
 
 from representer import KernelKMeans
 from representer.estimators import kernel_k_means
@@ -20,11 +20,10 @@ def data(n=200, k=4, width=3, seed=0):
     return rng.normal(size=(n, width)) + 2.0 * rng.normal(size=(k, width))[np.arange(n) % k]
 
 
-@parametrize_with_checks([KernelKMeans(3)])
-def test_estimator_checks(estimator, check):
+def test_estimator_checks():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct inputs than clusters
-        check(estimator)
+        assert faults(KernelKMeans(3)) == []
 
 
 @pytest.mark.parametrize("weighted", [False, True])

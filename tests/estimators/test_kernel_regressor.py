@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_contract import faults
 
 from representer import Gram, KernelRegressor, KernelRidge
 from representer.problems.ridge import RidgeProblem
@@ -16,11 +16,10 @@ REPEATED = {
 }
 
 
-@parametrize_with_checks([KernelRegressor(time_limit=1e-9)], expected_failed_checks=lambda _: REPEATED)
-def test_estimator_checks(estimator, check):
+def test_estimator_checks():
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The search stopped at its time_limit")
-        check(estimator)
+        assert faults(KernelRegressor(time_limit=1e-9), REPEATED) == []
 
 
 @pytest.fixture(scope="module")

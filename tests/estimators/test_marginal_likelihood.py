@@ -12,17 +12,21 @@ X = rng.uniform(0, 5, size=(20, 2))
 Y = np.stack([np.sin(X[:, 0]), X[:, 1]], axis=1)
 
 
+CLASSES = np.digitize(X[:, 0], [1.5, 3.5])
+
+
 @pytest.mark.parametrize(
-    "model",
+    ("model", "y"),
     [
-        GaussianProcessRegressor(2.0 * RBF([1.0, 2.0]), optimizer=None).fit(X, Y),
-        GaussianProcessRegressor(RBF(1.5), noise=0.1, normalize_y=True).fit(X, Y[:, 0]),
-        GaussianProcessClassifier(2.0 * RBF(1.0), optimizer=None).fit(X, X[:, 0] > 2.5),
-        GaussianProcessClassifier(RBF(1.0), optimizer=None).fit(X, np.digitize(X[:, 0], [1.5, 3.5])),
+        (GaussianProcessRegressor(2.0 * RBF([1.0, 2.0]), optimizer=None), Y),
+        (GaussianProcessRegressor(RBF(1.5), noise=0.1, normalize_y=True), Y[:, 0]),
+        (GaussianProcessClassifier(2.0 * RBF(1.0), optimizer=None), X[:, 0] > 2.5),
+        (GaussianProcessClassifier(RBF(1.0), optimizer=None), CLASSES),
     ],
     ids=["estimated noise", "given noise", "two classes", "three classes"],
 )
-def test_value_is_that_of_the_fit_and_gradients_are_differences(model):
+def test_value_is_that_of_the_fit_and_gradients_are_differences(model, y):
+    model.fit(X, y)
     known = getattr(model, "log_marginal_likelihood_", None) or model.log_marginal_likelihood_value_
     theta = np.log(list(model.hyperparameters_.values()))
     assert model.log_marginal_likelihood() == pytest.approx(known, abs=1e-8)

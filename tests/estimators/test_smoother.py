@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_contract import faults
 
 from representer import NadarayaWatson
 from representer.kernels import (
@@ -42,9 +42,8 @@ def local(X, Y, x, h, name, degree, weights):
     return np.linalg.lstsq(root * design, root * Y.reshape(len(Y), -1), rcond=1e-10)[0][0]
 
 
-@parametrize_with_checks([NadarayaWatson()])
-def test_estimator_checks(estimator, check):
-    check(estimator)
+def test_estimator_checks():
+    assert faults(NadarayaWatson()) == []
 
 
 # ---- the definition ----

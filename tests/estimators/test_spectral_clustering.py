@@ -5,7 +5,7 @@ import sklearn.manifold
 from sklearn.datasets import make_circles
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_contract import faults
 
 from representer import SpectralClustering
 from representer.kernels import RBF, Spectrum
@@ -16,9 +16,8 @@ def data(n=200, k=4, width=3, seed=0):
     return rng.normal(size=(n, width)) + 2.0 * rng.normal(size=(k, width))[np.arange(n) % k]
 
 
-@parametrize_with_checks([SpectralClustering(3, n_init=1)])
-def test_estimator_checks(estimator, check):
-    check(estimator)
+def test_estimator_checks():
+    assert faults(SpectralClustering(3, n_init=1)) == []
 
 
 # ---- spectral clustering ----

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_contract import faults
 
 import representer
 from representer import SVC, SVR, NuSVC, OneClassSVM
@@ -23,9 +23,8 @@ GAMMA = 0.05
 KERNEL = RBF(length_scale=float(np.sqrt(1.0 / (2.0 * GAMMA))))
 
 
-@parametrize_with_checks([SVC()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+def test_scikit_learn_checks():
+    assert faults(SVC()) == []
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ def table():
 
 
 def test_effects(table, monkeypatch):
+    monkeypatch.setattr(splits, "FOLDS", 2)
     monkeypatch.setattr(splits, "REPETITIONS", 1)
     model = fit_table(table, "y", time_limit=60).model
     effects = column_effects(model, table)

@@ -27,6 +27,7 @@ HOUSES = pl.DataFrame(
 @pytest.fixture(scope="module")
 def fit():
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splits, "FOLDS", 2)
         patch.setattr(splits, "REPETITIONS", 1)
         return fit_table(HOUSES, "price", time_limit=60.0)
 
