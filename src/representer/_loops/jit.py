@@ -64,7 +64,6 @@ event.register("numba:compile", notice)
 
 def _compiler(**options: Any) -> Any:
     """A decorator: njit with a cache on disk, or without one where Numba finds no directory for it."""
-
     options |= {"nogil": True, "no_cfunc_wrapper": True}  # nothing calls a loop from C
 
     def compiled(function):
