@@ -31,15 +31,18 @@ def test_second_moments_of_many_columns_are_symmetric():
 
 
 def test_products():
-    d, v = design(), rng.normal(size=(len(X), 2))
+    d = design()
     phi = d.features(X)
     u = rng.normal(size=(20, 2))
-    np.testing.assert_allclose(d.values(X, u), phi @ u, atol=1e-9)
-    np.testing.assert_allclose(d.from_sums(d.transposed(X, v)), phi.T @ v, atol=1e-8)
-    sums = d.backwards(X, u[:, 0], lambda rows, f: (w[rows] * f, f.sum(), np.array([len(f)])))
-    np.testing.assert_allclose(d.from_sums(sums[0]), phi.T @ (w * (phi @ u[:, 0])), rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(sums[1], (phi @ u[:, 0]).sum(), atol=1e-8)
-    assert sums[2] == len(X)
+    np.testing.assert_allclose(d.values(X, d.to_features(u)), phi @ u, atol=1e-9)
+    for few_or_many in (u, np.tile(u, 5)):  # row by row, and by BLAS
+        sums = d.backwards(
+            X, d.to_features(few_or_many), lambda rows, f: (w[rows, None] * f, f.sum(), np.array([len(f)]))
+        )
+        f = phi @ few_or_many
+        np.testing.assert_allclose(d.from_sums(sums[0]), phi.T @ (w[:, None] * f), rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(sums[1], f.sum(), atol=1e-8)
+        assert sums[2] == len(X)
 
 
 def test_orthonormal_rows():
@@ -47,7 +50,8 @@ def test_orthonormal_rows():
     np.testing.assert_allclose(own.second_moments(X, w), plain.from_moments(plain.second_moments(X, w)), atol=1e-7)
     phi = plain.features(X)
     np.testing.assert_allclose(own.second_moments(X), phi.T @ phi, atol=1e-9)
-    np.testing.assert_allclose(own.transposed(X, w), phi.T @ w, atol=1e-9)
+    sums = own.backwards(X, np.zeros((20, 1)), lambda rows, f: (w[rows, None],))
+    np.testing.assert_allclose(sums[0][:, 0], phi.T @ w, atol=1e-9)
     assert own.size == 20
     assert own.from_moments(np.eye(20)) is not None
 
@@ -55,3 +59,19 @@ def test_orthonormal_rows():
 def test_bits_do_not_depend_on_threads():
     one, two = (design(np.float32, threads=t).second_moments(X, w) for t in (1, 2))
     assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("columns", [1, 7])
+def test_residuals_are_backwards_for_the_squared_loss(columns):
+    d, Y = design(), rng.normal(size=(len(X), columns))
+    coef, R = rng.normal(size=(20, columns)), Y.copy()
+    K = RBF()(X, X[:20])
+    sums = d.residuals(X, coef, R, w)
+    np.testing.assert_allclose(R, w[:, None] * (Y - K @ coef), atol=1e-10)
+    np.testing.assert_allclose(sums, K.T @ R, atol=1e-9)
+
+
+def test_columns_have_no_root():
+    bare = design().columns.basis
+    assert bare.root is None
+    np.testing.assert_array_equal(Design(bare).features(X), RBF()(X, X[:20]))

@@ -28,7 +28,7 @@ def objective(loss, w, b, y=signs):
 
 def test_slopes_are_the_gradient_and_curvatures_its_derivative():
     w, b, p = rng.normal(size=(3, 1)), np.array([0.2]), problem(Logistic())
-    g, g_b, value, H, h, total = p.rows.total(Slopes(DESIGN, Logistic(), w, b, True))
+    g, g_b, value, H, h, total = p.rows.total(Slopes(*DESIGN.at(w), Logistic(), b, True))
     F = X @ w + b
     v, d = (weights[:, None] * part(signs[:, None], F) for part in (Logistic().gradient, Logistic().curvature))
     np.testing.assert_allclose(g, X.T @ v)
@@ -39,7 +39,7 @@ def test_slopes_are_the_gradient_and_curvatures_its_derivative():
 
 
 def test_rows_without_curvature_are_left_out():
-    _, _, _, H, h, total = problem(Hinge()).rows.total(Slopes(DESIGN, Hinge(), np.zeros((3, 1)), np.zeros(1), True))
+    _, _, _, H, h, total = problem(Hinge()).rows.total(Slopes(DESIGN, np.zeros((3, 1)), Hinge(), np.zeros(1), True))
     assert not H.any()
     assert not h.any()
     assert total == 0.0
@@ -49,8 +49,8 @@ def test_products_with_the_hessian_of_several_outputs():
     y, w, b = rng.integers(3, size=40).astype(float), rng.normal(size=(3, 3)), rng.normal(size=3)
     d, e, step = rng.normal(size=(3, 3)), rng.normal(size=3), 1e-5
     rows, loss = ArrayRows(X, y, weights), Multinomial()
-    found, total = rows.total(Bends(DESIGN, loss, w, b, d, e))
-    up, down = (rows.total(Slopes(DESIGN, loss, w + s * d, b + s * e)) for s in (step, -step))
+    found, total = rows.total(Bends(*DESIGN.at(w), loss, b, DESIGN.to_features(d), e))
+    up, down = (rows.total(Slopes(*DESIGN.at(w + s * d), loss, b + s * e)) for s in (step, -step))
     np.testing.assert_allclose(found, (up[0] - down[0]) / (2 * step), atol=1e-7)
     np.testing.assert_allclose(total, (up[1] - down[1]) / (2 * step), atol=1e-7)
 
@@ -58,7 +58,7 @@ def test_products_with_the_hessian_of_several_outputs():
 def test_values_on_a_line():
     w, d, b = rng.normal(size=(3, 1)), rng.normal(size=(3, 1)), np.array([0.1])
     steps = np.array([0.0, 0.5, 1.0])
-    (values,) = problem(Logistic()).rows.total(Line(DESIGN, Logistic(), w, b, d, np.array([1.0]), steps))
+    (values,) = problem(Logistic()).rows.total(Line(*DESIGN.at(w), Logistic(), b, d, np.array([1.0]), steps))
     expected = [objective(Logistic(), w + s * d, b + s) - 0.35 * np.sum((w + s * d) ** 2) for s in steps]
     np.testing.assert_allclose(values, expected)
 

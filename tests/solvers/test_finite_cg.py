@@ -26,7 +26,7 @@ def test_against_normal_equations(intercept):
     found, expected = (
         solver.solve(problem, Budget(memory=10**9, tol=1e-8), "test") for solver in (finite_cg, normal_equations)
     )
-    fits = [DESIGN.values(X, result.coef) + result.intercept for result in (found, expected)]
+    fits = [DESIGN.values(X, DESIGN.to_features(result.coef)) + result.intercept for result in (found, expected)]
     np.testing.assert_allclose(*fits, atol=1e-6)
     assert found.certificate.converged
     assert found.certificate.precision == "float32 products, float64 residuals"

@@ -27,6 +27,11 @@ def problem(alpha, intercept=True, weights=w, basis=None):
     return FiniteRidge(Design(basis), ArrayRows(X, Y, weights), np.asarray(alpha, float), intercept)
 
 
+def fitted(X, w):
+    design = Design(KERNEL.basis(X))
+    return design.values(X, design.to_features(w))
+
+
 def naive(alpha, intercept, weights=w, Y=Y):
     phi = Design(KERNEL.basis(X)).features(X)
     A = np.column_stack([phi, np.ones(len(X))]) if intercept else phi
@@ -38,7 +43,7 @@ def naive(alpha, intercept, weights=w, Y=Y):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_against_dense_algebra(intercept):
     result = normal_equations.solve(problem([0.3, 0.3], intercept), BUDGET, "test")
-    fit = Design(KERNEL.basis(X)).values(X, result.coef) + result.intercept
+    fit = fitted(X, result.coef) + result.intercept
     np.testing.assert_allclose(fit, naive(0.3, intercept), atol=1e-8)
     assert result.certificate.converged
     assert result.certificate.passes == 2
@@ -46,7 +51,7 @@ def test_against_dense_algebra(intercept):
 
 def test_an_alpha_for_each_target():
     result = normal_equations.solve(problem([0.1, 10.0], False), BUDGET, "test")
-    fit = Design(KERNEL.basis(X)).values(X, result.coef)
+    fit = fitted(X, result.coef)
     for t, alpha in enumerate((0.1, 10.0)):
         np.testing.assert_allclose(fit[:, t], naive(alpha, False)[:, t], atol=1e-8)
 
@@ -72,7 +77,7 @@ def test_float32_sums_are_refined_by_float64_residuals(monkeypatch):
     path = Path(problem([0.3, 0.3]), BUDGET)
     assert path.design.basis.dtype == np.float32
     result = path.solve(np.array([0.3, 0.3]), "test")
-    fit = Design(KERNEL.basis(X)).values(X, result.coef) + result.intercept
+    fit = fitted(X, result.coef) + result.intercept
     np.testing.assert_allclose(fit, naive(0.3, True), atol=1e-7)
     assert result.certificate.converged
     assert result.certificate.passes > 2
@@ -95,7 +100,7 @@ def test_the_objective_after_conjugate_gradients_is_that_of_the_coefficients(mon
     assert result.certificate.converged
     assert result.certificate.iterations > 3
     assert result.certificate.precision.startswith("float32")
-    left = Y - Design(KERNEL.basis(X)).values(X, result.coef) - result.intercept
+    left = Y - fitted(X, result.coef) - result.intercept
     objective = np.sum(w[:, None] * left**2) + 0.3 * np.sum(result.coef**2)
     np.testing.assert_allclose(result.certificate.primal, objective, rtol=1e-12)
 

@@ -86,7 +86,7 @@ def _solved(model: Any, kernel: Kernel, rows: Rows, so_far: Accumulated) -> Any:
         alpha = alphas[np.broadcast_to(scores.argmin(axis=0), alphas.shape[1:]), np.arange(alphas.shape[1])]
     result = so_far.solve(replace(spanned.problem, alpha=alpha), budget, KNOWN_BASIS, sums)
     measured = ArrayRows(rows.beginning()[0])
-    spanned.keep(alpha, result, with_approximation(result.certificate, kernel, measured, None))
+    spanned.keep(alpha, result, with_approximation(result.certificate, spanned.basis, measured, None))
     model._chunks = so_far.shift, so_far.sums, so_far.rows
     return model
 

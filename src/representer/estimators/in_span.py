@@ -88,12 +88,11 @@ def rows_of(X: Any, y: Any = None, weights: Any = None) -> Rows:
     return X if isinstance(X, Rows) else ArrayRows(X, y, weights)
 
 
-def with_approximation(certificate: Certificate, kernel: Kernel, rows: Rows, full_gap: float | None) -> Certificate:
+def with_approximation(certificate: Certificate, basis: Basis, rows: Rows, full_gap: float | None) -> Certificate:
     """The certificate with the error of the approximation beside that of the solver."""
-    if kernel.original is kernel:
+    if basis.kernel.original is basis.kernel:
         return certificate
-    measured = approximation(kernel, rows.sample(min(rows.n_rows, MEASURED), 5)[0])
-    assert measured is not None
+    measured = approximation(basis, rows.sample(min(rows.n_rows, MEASURED), 5)[0])
     return replace(certificate, approximation=replace(measured, full_gap=full_gap))
 
 

@@ -53,7 +53,7 @@ class MachineInSpan:
             sum(part.passes for part in parts),
         )
         certificate = certificate_of(parts, work, budget.tol, sum(part.kernel_evaluations for part in parts))
-        certificate = with_approximation(certificate, self.kernel, self.rows, self._full_gap(w, b, certificate.gap))
+        certificate = with_approximation(certificate, self.basis, self.rows, self._full_gap(w, b, certificate.gap))
         return Result(w, b, certificate, strength=self.problems[0].strength, n_iter=work.iterations)
 
     def _full_gap(self, w: np.ndarray, b: np.ndarray, gap: float | None) -> float | None:

@@ -69,7 +69,7 @@ class ComponentsInSpan:
         model.eigenfunctions_ = base.with_coef(C[:, :-1], -(sums.mean @ U))
         trace = float(np.trace(sums.S)) - sums.weight * float(sums.mean @ sums.mean)
         model.eigenvalues_, model.explained_variance_ratio_ = unit * values, values / max(trace, 1e-300)
-        model.certificate_ = with_approximation(certificate, self.kernel, self.rows, None)
+        model.certificate_ = with_approximation(certificate, self.basis, self.rows, None)
         model.residuals_ = certificate.residuals
         vars(model).pop("eigenvectors_", None)
         return Found(values, model.certificate_, trace)
@@ -86,7 +86,7 @@ class ComponentsInSpan:
         if not q:
             return values, U, sums, Judgement(np.zeros(0), "residual |A u - lambda u| / lambda_1"), passes
         exact = replace(design, basis=self.basis.astype(np.float64))
-        found, total = self.rows.total(Applied(exact, U))
+        found, total = self.rows.total(Applied(*exact.at(U)))
         images = exact.from_sums(found) - np.multiply.outer(sums.mean, np.atleast_1d(total))
         residuals = np.linalg.norm(images - U * values, axis=0) / values[0]
         return values, U, sums, Judgement(residuals, "residual |A u - lambda u| / lambda_1"), passes + 1

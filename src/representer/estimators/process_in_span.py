@@ -69,7 +69,7 @@ def fit_process(model: Any, kernel: Kernel, X: Any, y: Any) -> Any:
     single = (coef[:, 0], model._mean[0]) if model._single_output else (coef, model._mean)
     model.function_ = function_of(basis, *single, model.threads)
     model.X_fit_, model.dual_coef_ = model.function_.X, model.function_.coef
-    model.certificate_ = with_approximation(result.certificate, kernel, problem.rows, None)
+    model.certificate_ = with_approximation(result.certificate, basis, problem.rows, None)
     model.log_marginal_likelihood_, model.log_marginal_likelihood_error_ = evidence.bound(found), 0.0
     design = design_of(basis.astype(np.float64), model.threads)
     model._process = SpanProcess(kernel, design, V, values, found)

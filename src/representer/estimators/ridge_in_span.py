@@ -97,7 +97,7 @@ class RidgeInSpan:
         further = distance_to_all(part, self.rows, alpha / 2.0) if np.all(alpha > 0) else None
         gap = result.certificate.gap
         full = None if further is None or gap is None else gap + further
-        self.keep(alpha, result, with_approximation(result.certificate, self.kernel, self.rows, full))
+        self.keep(alpha, result, with_approximation(result.certificate, self.basis, self.rows, full))
         self._keep_dual(alpha, result)
 
     def _keep_dual(self, alpha: np.ndarray, result: Result) -> None:

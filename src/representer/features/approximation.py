@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from representer.gram.design import Design
 from representer.gram.tiled import Gram
 from representer.kernels import checks
-from representer.kernels.base import Kernel
+from representer.kernels.basis import Basis
 
 MEASURED = 256
 """Rows on which k^ is compared with k."""
@@ -41,12 +42,11 @@ class Approximation:
         )
 
 
-def approximation(kernel: Kernel, X: Any) -> Approximation | None:
-    """The error of a kernel on a sample of rows; None where it approximates none."""
-    original = kernel.original
-    if original is kernel:
-        return None
-    K, other = (Gram(k, X).astype(np.float64).dense().astype(np.float64) for k in (original, kernel))
+def approximation(basis: Basis, X: Any) -> Approximation:
+    """The error of the kernel of a basis on a sample of rows."""
+    K = Gram(basis.kernel.original, X).astype(np.float64).dense().astype(np.float64)
+    phi = Design(basis.astype(np.float64)).features(X).astype(np.float64)
+    other = phi @ phi.T
     size = max(float(K.diagonal().mean()), float(np.finfo(np.float64).tiny))
     gaps = (K.diagonal() - other.diagonal()) / size
     n = checks.number_of(X)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from representer import _parallel
+from representer._loops import thin_products
 from representer.kernels.basis import Basis
 from representer.rows import tables
 
 ROWS_AT_ONCE = 128
 """Rows that a thread fills at a time: with 2,000 columns of float32 they are in its cache."""
+FEW_VECTORS = 4
+"""Vectors up to which products with a strip are taken row by row, and not by BLAS."""
 SLAB_ROWS = 4096
 """Rows whose products of columns are added up in their own precision, before they are added in float64."""
 PANEL, LEAST_PANEL = 512, 64
@@ -46,6 +49,15 @@ class Design:
     def to_features(self, w: np.ndarray) -> np.ndarray:
         """Coefficients of the columns from those of the orthonormal functions."""
         return w if self.orthonormal or self.basis.root is None else self.basis.root @ w
+
+    @property
+    def columns(self) -> Design:
+        """The columns alone: what products with them need, without an m x m root that takes long to send."""
+        return self if self.orthonormal else replace(self, basis=self.basis.bare())
+
+    def at(self, w: np.ndarray) -> tuple[Design, np.ndarray]:
+        """The columns, and their coefficients from those of the orthonormal functions."""
+        return self.columns, self.to_features(np.asarray(w, np.float64))
 
     def from_sums(self, s: np.ndarray) -> np.ndarray:
         """Sums of phi from those of the columns."""
@@ -84,31 +96,22 @@ class Design:
         strips = Design(self.basis, self.threads).strips(X, lambda _, V: V.copy() if R is None else V @ R)
         return np.concatenate(list(strips))
 
-    def values(self, X: Any, w: np.ndarray) -> np.ndarray:
-        """<w, phi(x)> for each row in float64, for a vector or several columns w."""
-        coef = self.to_features(np.asarray(w, np.float64))
-        small = np.ascontiguousarray(coef, self.basis.dtype)
-        return np.concatenate(list(self.strips(X, lambda _, V: (V @ small).astype(np.float64))))
+    def values(self, X: Any, coef: np.ndarray) -> np.ndarray:
+        """<coef, psi(x)> for each row in float64, for several columns of coefficients."""
+        small = np.asfortranarray(coef, self.basis.dtype)
+        return np.concatenate(list(self.strips(X, lambda _, psi: _times(psi, small))))
 
-    def transposed(self, X: Any, V: np.ndarray) -> np.ndarray:
-        """sum_i psi(x_i) V_i in float64, over rows of this block."""
-        small = np.ascontiguousarray(V, self.basis.dtype)
-        total = np.zeros((self.size, *V.shape[1:]))
-        for part in self.strips(X, lambda rows, values: (values.T @ small[rows]).astype(np.float64)):
-            total += part
-        return total
-
-    def backwards(self, X: Any, w: np.ndarray, slopes: Callable[[slice, np.ndarray], tuple]) -> tuple:
-        """sum_i psi(x_i) v_i with (v, more) = slopes(rows, values), values = <w, phi(x)>, in one go; and sums of more.
+    def backwards(self, X: Any, coef: np.ndarray, slopes: Callable[[slice, np.ndarray], tuple]) -> tuple:
+        """sum_i psi(x_i) v_i with (v, more) = slopes(rows, values), values = <coef, psi(x)>, and sums of more.
 
         ``slopes`` is called with the rows of a strip in this block and float64 values, and returns v and other arrays
-        or numbers to be summed.
+        or numbers to be summed; values and v are columns.
         """
-        small = np.ascontiguousarray(self.to_features(np.asarray(w, np.float64)), self.basis.dtype)
+        small = np.asfortranarray(coef, self.basis.dtype)
 
         def visit(rows: slice, psi: np.ndarray) -> tuple:
-            v, *more = slopes(rows, (psi @ small).astype(np.float64))
-            return ((psi.T @ np.ascontiguousarray(v, self.basis.dtype)).astype(np.float64), *more)
+            v, *more = slopes(rows, _times(psi, small))
+            return _times_transposed(psi, v), *more
 
         total: Any = None
         for part in self.strips(X, visit):
@@ -118,6 +121,27 @@ class Design:
                 else [a + b for a, b in zip(total, part, strict=True)]
             )
         return tuple(total)
+
+    def residuals(self, X: Any, coef: np.ndarray, R: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """sum_i psi(x_i) r_i' in float64 with r = weights (R - <coef, psi(x)>), which take the place of R.
+
+        It is `backwards` for the squared loss, in one compiled loop for each strip.
+        """
+        small = np.asfortranarray(coef, self.basis.dtype)
+        if small.shape[1] > FEW_VECTORS:
+
+            def slopes(rows: slice, F: np.ndarray) -> tuple:
+                R[rows] = weights[rows, None] * (R[rows] - F)
+                return (R[rows],)
+
+            return self.backwards(X, coef, slopes)[0]
+
+        def visit(rows: slice, psi: np.ndarray) -> np.ndarray:
+            out, sums = np.zeros((len(small.T), psi.shape[1])), np.empty(psi.shape[1], psi.dtype)
+            thin_products.residuals(psi, small.T, R[rows], weights[rows], sums, out)
+            return out
+
+        return sum(self.strips(X, visit)).T
 
     # ---- second moments ----
 
@@ -181,3 +205,21 @@ class Design:
 
         for _ in _parallel.map_tiles(panels, run, threads=self.threads):
             pass
+
+
+def _times(psi: np.ndarray, small: np.ndarray) -> np.ndarray:
+    """psi small in float64, for columns that are contiguous."""
+    if small.shape[1] > FEW_VECTORS:
+        return (psi @ small).astype(np.float64)
+    out = np.empty((len(psi), small.shape[1]))
+    thin_products.forwards(psi, small.T, out)
+    return out
+
+
+def _times_transposed(psi: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """psi' v in float64, summed over a strip in the precision of psi."""
+    if v.shape[1] > FEW_VECTORS:
+        return (psi.T @ np.ascontiguousarray(v, psi.dtype)).astype(np.float64)
+    out = np.zeros((v.shape[1], psi.shape[1]))
+    thin_products.backwards(psi, np.ascontiguousarray(v), np.empty(psi.shape[1], psi.dtype), out)
+    return out.T

@@ -15,7 +15,7 @@ from scipy.linalg import lapack, solve_triangular
 
 DEPENDENT = 10.0
 """Times m eps and the largest pivot: the least pivot of M whose function is no combination of others."""
-PART_OF_HEAD = 16
+PART_OF_HEAD = 24
 """One of so many functions is projected out of the others where sums of products are to keep their digits."""
 
 
@@ -80,6 +80,10 @@ class Basis:
 
     def deflated(self) -> Basis:
         """The same span and phi, by functions whose sums of products keep more digits; the same object if none are."""
+        return self
+
+    def bare(self) -> Basis:
+        """The same functions without their root, where sums of them alone are wanted."""
         return self
 
     def points(self, W: np.ndarray) -> Any:
@@ -159,6 +163,9 @@ class Concatenated(Basis):
     def deflated(self) -> Concatenated:
         return Concatenated(self.kernel, self.left.deflated(), self.right.deflated())
 
+    def bare(self) -> Concatenated:
+        return Concatenated(self.kernel, self.left.bare(), self.right.bare())
+
     def points(self, W: np.ndarray) -> Any:
         return Both(self.left.points(W[:, : self.left.rank]), self.right.points(W[:, self.left.rank :]))
 
@@ -195,6 +202,9 @@ class Rescaled(Basis):
     def deflated(self) -> Rescaled:
         return Rescaled(self.kernel, self.part.deflated(), self.factor)
 
+    def bare(self) -> Basis:
+        return self.part.bare()
+
     def points(self, W: np.ndarray) -> Any:
         return self.part.points(W / np.sqrt(self.factor))
 
@@ -215,7 +225,7 @@ class Centres(Basis):
     """The centres as k has prepared them."""
     pivots: np.ndarray
     """In whose order the root is upper triangular: first those functions that span most."""
-    root: np.ndarray
+    root: Any
     combination: np.ndarray | None = None
 
     @classmethod
@@ -256,6 +266,9 @@ class Centres(Basis):
     def deflated(self) -> Deflated:
         return Deflated.of(self)
 
+    def bare(self) -> Centres:
+        return replace(self, kernel=None, root=None)
+
     def representers(self, w: np.ndarray) -> tuple[Any, Any, np.ndarray]:
         coef = self.root @ w
         return self.of, self.centres, coef if self.combination is None else self.combination @ coef
@@ -267,14 +280,14 @@ class Deflated(Basis):
 
     Kernel values are positive and much alike, so that sums of products psi psi' in float32 lose what little R' G R is
     made of. What is left after the projection is small where M is ill-conditioned: sums of chi chi' have nearly the
-    digits of those of orthonormal functions, for a sixteenth of the work that these take.
+    digits of those of orthonormal functions, for a small part of the work that these take.
     """
 
     part: Basis
     head: np.ndarray
     weights: np.ndarray
     """A of shape (functions in the head, m), in the precision of the part."""
-    root: np.ndarray
+    root: Any
 
     @classmethod
     def of(cls, part: Centres) -> Deflated:
@@ -311,6 +324,9 @@ class Deflated(Basis):
         """In another precision as they were, since their digits are not needed there."""
         return self if dtype == self.dtype else self.part.astype(dtype)
 
+    def bare(self) -> Deflated:
+        return replace(self, part=self.part.bare(), root=None)
+
     def points(self, W: np.ndarray) -> Any:
         return self.part.points(W)
 
@@ -335,7 +351,7 @@ def pivoted_root(metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     L, pivots, rank, _ = lapack.dpstrf(metric, lower=1, tol=max(least, float(np.finfo(np.float64).tiny)))
     if not rank:
         raise ValueError("All functions of the basis are zero; choose other landmarks, or another kernel.")
-    inverse = solve_triangular(np.tril(L[:rank, :rank]), np.eye(rank), lower=True, check_finite=False)
+    inverse, _ = lapack.dtrtri(L[:rank, :rank], lower=1)
     R, pivots = np.zeros((m, rank)), pivots[:rank] - 1
-    R[pivots] = inverse.T
+    R[pivots] = np.tril(inverse).T
     return R, pivots

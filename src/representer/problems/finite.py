@@ -1,7 +1,7 @@
 """Problems in the span of a basis: f = <w, phi(.)>, known by sums over rows alone.
 
 Rows may lie anywhere. What a problem needs of them are parts, pure functions of a block (X, y, weights), which
-``rows.total`` adds up.
+``rows.total`` adds up. ``design`` and ``coef`` of a part are columns psi and their coefficients (`Design.at`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from representer.gram.design import Design
 from representer.losses.base import Loss
 from representer.problems.judgement import ROUNDINGS, Judgement
+from representer.rows import tables
 from representer.rows.base import Rows
 
 UNBALANCED = 1e-2
@@ -58,21 +59,27 @@ class Moments:
 
 @dataclass(frozen=True)
 class Residuals:
-    """With r = y - f - b: sums of w psi r' and, as a last column, w psi; of w r and w r^2."""
+    """With r = y - f - b: sums of w psi r', of w r and of w r^2; and of w psi, for the mean, where it is wanted."""
 
     design: Design
     coef: np.ndarray
     intercept: np.ndarray
+    mean: bool = False
 
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
-        Y = columns_of(y) - self.intercept
-        weights = weights_of(w, len(Y))[:, None]
+        R = columns_of(y) - self.intercept
+        weights = weights_of(w, len(R))
+        if not self.mean:
+            sums = self.design.residuals(X, self.coef, R, weights)
+            left = R if w is None else np.divide(R, weights[:, None], out=np.zeros_like(R), where=weights[:, None] > 0)
+            return sums, R.sum(axis=0), (R * left).sum(axis=0), None
 
         def slopes(rows: slice, F: np.ndarray) -> tuple:
-            R, W = Y[rows] - F, weights[rows]
-            return np.column_stack([W * R, W]), (W * R).sum(axis=0), (W * R * R).sum(axis=0)
+            r, W = R[rows] - F, weights[rows, None]
+            return np.column_stack([W * r, W]), (W * r).sum(axis=0), (W * r * r).sum(axis=0)
 
-        return self.design.backwards(X, self.coef, slopes)
+        sums, total, squares = self.design.backwards(X, self.coef, slopes)
+        return sums[:, :-1], total, squares, sums[:, -1]
 
 
 @dataclass(frozen=True)
@@ -83,11 +90,10 @@ class Applied:
     coef: np.ndarray
 
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
-        def slopes(rows: slice, F: np.ndarray) -> tuple:
-            F = F if w is None else np.asarray(w, np.float64)[rows, None] * F
-            return F, F.sum(axis=0)
-
-        return self.design.backwards(X, self.coef, slopes)
+        n = tables.number_of_rows(X)
+        R = np.zeros((n, self.coef.shape[1]))
+        sums = self.design.residuals(X, self.coef, R, weights_of(w, n))
+        return -sums, -R.sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -95,8 +101,8 @@ class Slopes:
     """At f + b: sums of w psi l' and w l', of w l and, if wanted, of w l'' (psi, 1) (psi, 1)'."""
 
     design: Design
-    loss: Loss
     coef: np.ndarray
+    loss: Loss
     intercept: np.ndarray
     curvature: bool = False
 
@@ -128,8 +134,8 @@ class Bends:
     """sum_i w_i psi(x_i) (l''_i (<u, phi(x_i)> + a))': a product with the Hessian of several outputs."""
 
     design: Design
-    loss: Loss
     coef: np.ndarray
+    loss: Loss
     intercept: np.ndarray
     direction: np.ndarray
     by: np.ndarray
@@ -153,8 +159,8 @@ class Line:
     """sum_i w_i l(y_i, f_i + b + step (df_i + db)) for some steps."""
 
     design: Design
-    loss: Loss
     coef: np.ndarray
+    loss: Loss
     intercept: np.ndarray
     direction: np.ndarray
     by: np.ndarray
@@ -177,9 +183,9 @@ class Duals:
     """
 
     design: Design
+    coef: np.ndarray
     loss: Loss
     below: Loss
-    coef: np.ndarray
     intercept: np.ndarray
     lower: float = 0.0
     """By how much f is lowered where slopes are taken, so that more of them are negative."""
@@ -281,7 +287,7 @@ class FiniteProblem:
         not quite zero widens the gap, by the size of the values of f for each unit.
         """
         design = replace(self.design, basis=self.design.basis.astype(np.float64))
-        part = Duals(design, self.loss, self.loss if below is None else below, w, intercept)
+        part = Duals(*design.at(w), self.loss, self.loss if below is None else below, intercept)
         sums, sides, conjugates, losses, squares = self.rows.total(part)
         for doubling in range(8 if self.tilt else 0):  # slopes are shrunk to their sum, so it has to be large enough
             if float(np.sum(sides)) + self.tilt <= 0.0:

@@ -196,7 +196,9 @@ def _newton(problem: FiniteProblem, state: State, budget: Budget) -> State:
 def _shorter(problem: FiniteProblem, state: State, dw: np.ndarray, db: np.ndarray) -> float | None:
     """The best of some shorter steps; None where none goes down."""
     steps = np.append(0.0, SHORTER)
-    (values,) = problem.rows.total(Line(problem.design, problem.loss, state.w, state.b, dw, db, steps))
+    (values,) = problem.rows.total(
+        Line(*problem.design.at(state.w), problem.loss, state.b, problem.design.to_features(dw), db, steps)
+    )
     w = state.w
     norms = [0.5 * problem.strength * float(np.vdot(w + s * dw, w + s * dw)) for s in steps]
     totals = values + norms + problem.tilt * (float(state.b.sum()) + steps * float(db.sum()))
@@ -233,7 +235,7 @@ class At:
 def _at(problem: FiniteProblem, state: State) -> At:
     """One pass."""
     design, one = problem.design, problem.outputs == 1
-    sums, total, losses, *bends = problem.rows.total(Slopes(design, problem.loss, state.w, state.b, one))
+    sums, total, losses, *bends = problem.rows.total(Slopes(*design.at(state.w), problem.loss, state.b, one))
     g = design.from_sums(sums) + problem.strength * state.w
     g_b = np.atleast_1d(total) + problem.tilt if problem.intercept else np.zeros(problem.outputs)
     value = float(losses) + problem.tilt * float(state.b.sum())
@@ -256,7 +258,7 @@ def _by_products(problem: FiniteProblem, state: State, at: At) -> tuple[np.ndarr
 
     def product(p: np.ndarray) -> np.ndarray:
         design: Design = problem.design
-        part = Bends(design, problem.loss, state.w, state.b, p[:r], p[r])
+        part = Bends(*design.at(state.w), problem.loss, state.b, design.to_features(p[:r]), p[r])
         sums, total = problem.rows.total(part)
         on_b = np.atleast_1d(total) if problem.intercept else np.zeros(t)
         return np.vstack([design.from_sums(sums) + problem.strength * p[:r], on_b])
@@ -285,7 +287,7 @@ def _blocks(problem: FiniteProblem, state: State) -> list:
     Y = columns_of(y)
     design = design_for_sums(problem.design, len(Y))
     weights = weights_of(w, len(Y)) * (n / len(Y))
-    H = problem.loss.curvature(Y, design.values(X, state.w) + state.b)
+    H = problem.loss.curvature(Y, design.values(X, design.to_features(state.w)) + state.b)
     factors = []
     for j in range(problem.outputs):
         d = weights * np.maximum(H[:, j, j] if H.ndim == 3 else H[:, j], 0.0)

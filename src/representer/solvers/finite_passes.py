@@ -75,12 +75,11 @@ class RidgePoint:
     @classmethod
     def at(cls, problem: FiniteRidge, design: Design, w: np.ndarray, b: np.ndarray, weight: float) -> RidgePoint:
         """By one pass in the precision of the design."""
-        found, total, squares = problem.rows.total(Residuals(design, w, b))
-        found, total = design.from_sums(found), np.atleast_1d(total)
-        g, mean = found[:, :-1] - problem.alpha * w, found[:, -1] / weight
+        sums, total, squares, psi = problem.rows.total(Residuals(*design.at(w), b, problem.intercept))
+        g, total = design.from_sums(sums) - problem.alpha * w, np.atleast_1d(total)
         if not problem.intercept:
-            return cls(w, b, g, squares, np.zeros_like(mean), weight)
-        # the best intercept takes the mean residual away
+            return cls(w, b, g, squares, np.zeros(len(w)), weight)
+        mean = design.from_sums(psi) / weight  # the best intercept takes the mean residual away
         return cls(w, b + total / weight, g - np.multiply.outer(mean, total), squares - total**2 / weight, mean, weight)
 
     def improved(
@@ -100,7 +99,7 @@ class RidgePoint:
         z = precondition(g)
         p, rho = z, np.sum(g * z, axis=0)
         while taken < most and np.any(np.linalg.norm(g, axis=0) > tol):
-            found, total = problem.rows.total(Applied(design, p))
+            found, total = problem.rows.total(Applied(*design.at(p)))
             taken, total = taken + 1, np.atleast_1d(total)
             q = design.from_sums(found) + alpha * p
             if problem.intercept:

@@ -79,7 +79,7 @@ class Sums:
             _, y, w = problem.rows.sample(min(problem.n, 1024), 0)
             w = weights_of(w, len(y))
             shift = np.average(columns_of(y), axis=0, weights=w) if w.sum() > 0 else shift
-        G, C, s, weight, y, yy, n = problem.rows.total(Moments(design, shift))
+        G, C, s, weight, y, yy, n = problem.rows.total(Moments(design.columns, shift))
         S = design.from_moments(G)
         sums = design.from_sums(C), design.from_sums(s), float(weight), y, yy, int(n), shift
         return cls((S + S.T) / 2.0, *sums, problem.intercept)
@@ -169,7 +169,9 @@ class LeftOut:
 
     design: Design
     vectors: np.ndarray
+    """Eigenvectors as combinations of the columns."""
     mean: np.ndarray
+    """In the eigenvectors."""
     weight: float
     inverse: np.ndarray
     """1 / (values + alpha) of shape (rank, n_alphas, n_targets)."""
@@ -181,7 +183,7 @@ class LeftOut:
         Y = columns_of(y)
         weights = weights_of(w, len(Y))
         U = self.design.values(X, self.vectors)
-        centred = U - self.mean @ self.vectors
+        centred = U - self.mean
         shape = (len(Y), *self.inverse.shape[1:])
         fits = (U @ self.coef.reshape(len(self.coef), -1)).reshape(shape) + self.intercept
         taken = (centred**2 @ self.inverse.reshape(len(self.inverse), -1)).reshape(shape)
@@ -212,7 +214,7 @@ class Path:
         V = sums.spectrum[1]
         intercept = np.stack([sums.intercepts(V @ coef[:, a]) for a in range(len(alphas))])
         weight = sums.weight if sums.intercept else 0.0
-        part = LeftOut(exact, V, sums.mean, weight, 1.0 / shifted, coef, intercept)
+        part = LeftOut(*exact.at(V), sums.mean @ V, weight, 1.0 / shifted, coef, intercept)
         self.passes += 1
         return np.concatenate(list(self.problem.rows.map(part)), axis=1)
 

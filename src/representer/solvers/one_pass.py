@@ -42,7 +42,7 @@ class Accumulated:
 
     def plus(self, rows: Rows) -> Accumulated:
         """The sums, and to them those of further rows; an error among these leaves the sums as they are."""
-        counted = Counted(Moments(self.design, self.shift))
+        counted = Counted(Moments(self.design.columns, self.shift))
         *more, n = finished(rows.partial(counted))
         sums = added(None if self.sums is None else added(None, self.sums), tuple(more))
         return replace(self, sums=sums, rows=self.rows + int(n))
