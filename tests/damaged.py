@@ -1,108 +1,112 @@
-"""Model files with one fault each: flipped bits, lost ends, and forged documents whose hash fits."""
+"""Model files with one fault each: flipped bits, lost ends, forged documents whose hash fits, impossible arrays."""
 
 import json
 from hashlib import sha256
 
 import numpy as np
 
+from representer.io.tensor_layout import TYPE_NAMES
+
 STRANGE = [
-    None,
-    True,
-    -1,
-    0,
-    3,
-    10**40,
-    1e308,
-    "",
-    "RBF",
-    "object",
-    [0],
-    [5],
-    [10**9],
-    [],
-    {},
-    [[]],
-    {"a": [0]},
-    "C",
-    "F",
-    "O",
+    *(None, True, -1, 0, 3, 10**40, 1e308, "", "RBF", "object", "C", "F", "O"),
+    *([0], [5], [10**9], [], {}, [[]], {"a": [0]}),
 ]
+DEEP = "[" * 300 + "]" * 300
+
+
+class Damages:
+    """Damaged copies of one file; what is parsed is parsed once."""
+
+    def __init__(self, content, seed):
+        length = int.from_bytes(content[:8], "little")
+        self.content, self.data = content, content[8 + length :]
+        self.header = content[8 : 8 + length].decode()
+        entries = json.loads(self.header)
+        self.document = entries.pop("__metadata__")["document"]
+        self.arrays = json.dumps(entries)
+        self.names = sorted(entries)
+        self.paths = list(_paths(json.loads(self.document)))
+        self.rng = np.random.default_rng(seed)
+        self.drawn = iter(())
+        self.rest = b""  # of the hash: all arrays behind the document
+        for name in self.names:
+            start, stop = entries[name]["data_offsets"]
+            kind, shape = TYPE_NAMES[entries[name]["dtype"]], tuple(entries[name]["shape"])
+            self.rest += f"{name} {kind} {shape}".encode() + self.data[start:stop]
+
+    def draw(self, below):
+        """A random number, of which many are drawn at a time."""
+        number = next(self.drawn, None)
+        if number is None:
+            self.drawn = iter(self.rng.random(1000).tolist())
+            number = next(self.drawn)
+        return int(number * below)
+
+    def flipped(self):
+        data = bytearray(self.content)
+        for _ in range(1 + self.draw(3)):
+            data[self.draw(len(data))] ^= 1 << self.draw(8)
+        return bytes(data)
+
+    def cut(self):
+        return self.content[: self.draw(len(self.content))] + bytes(7 * self.draw(3))
+
+    def resized(self):
+        """An array of another shape, type or place than its bytes."""
+        entries = json.loads(self.header)
+        entry = entries[self.names[self.draw(len(self.names))]]
+        change = self.draw(3)
+        if change == 0:
+            entry["shape"] = [(0, 1, 2**40, 2**62, 10**400, -1)[self.draw(6)]] * (1 + self.draw(3))
+        elif change == 1:
+            entry["dtype"] = ("F64", "F32", "I8", "BF16", "BOOL", "C64", "F8_E5M2", "X")[self.draw(8)]
+        else:
+            entry["data_offsets"] = sorted(self.draw(2 * len(self.data) + 1) for _ in range(2))
+        return _joined(json.dumps(entries), self.data)
+
+    def forged(self):
+        """A document in which one value was exchanged for a strange one, or for one from elsewhere in it."""
+        document = json.loads(self.document)
+        holder, key = _at(document, self.paths[self.draw(len(self.paths))])
+        if self.draw(2):
+            holder[key] = STRANGE[self.draw(len(STRANGE))]
+            return self._signed(json.dumps(document))
+        other, name = _at(document, self.paths[self.draw(len(self.paths))])
+        holder[key] = None if other[name] is holder or self.draw(50) == 0 else other[name]
+        try:
+            text = json.dumps(document)
+        except ValueError:  # a value inside itself
+            text = self.document.replace("[", DEEP, 1)
+        return self._signed(text)
+
+    def _signed(self, document):
+        digest = sha256(document.encode() + self.rest).hexdigest()
+        metadata = json.dumps({"format": "1", "document": document, "sha256": digest})
+        return _joined(f'{{"__metadata__":{metadata},{self.arrays[1:]}', self.data)
 
 
 def damages(content, count, seed):
     """So many damaged copies of a file."""
-    rng = np.random.default_rng(seed)
+    made = Damages(content, seed)
+    kinds = made.flipped, made.cut, made.forged, made.forged, made.resized
     for i in range(count):
-        yield (_flipped, _cut, _forged, _forged, _resized)[i % 5](content, rng)
-
-
-def _flipped(content, rng):
-    data = bytearray(content)
-    for place in rng.integers(len(data), size=rng.integers(1, 4)):
-        data[place] ^= 1 << int(rng.integers(8))
-    return bytes(data)
-
-
-def _cut(content, rng):
-    return content[: int(rng.integers(len(content)))] + bytes(int(rng.integers(3)) * 7)
-
-
-def _parts(content):
-    length = int.from_bytes(content[:8], "little")
-    return json.loads(content[8 : 8 + length]), content[8 + length :]
+        yield kinds[i % 5]()
 
 
 def _joined(header, data):
-    text = json.dumps(header).encode()
+    text = header.encode()
+    text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text + data
 
 
-def _resized(content, rng):
-    """An array of another shape or type than its bytes."""
-    header, data = _parts(content)
-    name = str(rng.choice([name for name in header if name != "__metadata__"]))
-    entry = header[name]
-    change = int(rng.integers(3))
-    if change == 0:
-        entry["shape"] = [int(rng.choice([0, 1, 2**40, 2**62]))] * int(rng.integers(1, 4))
-    elif change == 1:
-        entry["dtype"] = str(rng.choice(["F64", "F32", "I8", "BF16", "BOOL", "C64", "F8_E5M2", "X"]))
-    else:
-        entry["data_offsets"] = sorted(map(int, rng.integers(0, 2 * len(data) + 1, 2)))
-    return _joined(header, data)
-
-
-def _forged(content, rng):
-    """A document in which one value was exchanged, with a hash that fits."""
-    header, data = _parts(content)
-    metadata = header["__metadata__"]
-    document = json.loads(metadata["document"])
-    places = list(_places(document))
-    holder, key = places[int(rng.integers(len(places)))]
-    other, name = places[int(rng.integers(len(places)))]
-    holder[key] = (
-        STRANGE[int(rng.integers(len(STRANGE)))] if rng.random() < 0.5 else json.loads(json.dumps(other[name]))
-    )
-    metadata["document"] = json.dumps(document)
-    metadata["sha256"] = _digest(metadata["document"], header, data)
-    return _joined(header, data)
-
-
-def _places(value):
+def _paths(value, path=()):
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in items:
-        yield value, key
-        yield from _places(part)
+        yield (*path, key)
+        yield from _paths(part, (*path, key))
 
 
-TYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
-
-
-def _digest(document, header, data):
-    digest = sha256(document.encode())
-    for name in sorted(name for name in header if name != "__metadata__"):
-        start, stop = header[name]["data_offsets"]
-        digest.update(
-            f"{name} {TYPES[header[name]['dtype']]} {tuple(header[name]['shape'])}".encode() + data[start:stop]
-        )
-    return digest.hexdigest()
+def _at(document, path):
+    for key in path[:-1]:
+        document = document[key]
+    return document, path[-1]

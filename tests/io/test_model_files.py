@@ -149,22 +149,21 @@ def content(request, tmp_path):
     return (tmp_path / "model.repr").read_bytes()
 
 
-def test_damaged_files_raise_load_error_only(content, tmp_path):
-    path = tmp_path / "damaged.repr"
-    for damaged in damages(content, 1_000, seed=0):
-        path.write_bytes(damaged)
+def test_damaged_files_raise_load_error_only(content):
+    loaded, is_strings = 0, b"Spectrum" in content
+    for damaged in damages(content, 6_000 if is_strings else 14_000, seed=0):
         with suppress(LoadError):
-            load(path)
+            load(damaged)
+            loaded += 1
+    assert 0 < loaded < 5000  # forged documents may make models of other numbers
 
 
-def test_damaged_files_take_no_more_memory_than_whole_ones(content, tmp_path):
-    path = tmp_path / "damaged.repr"
+def test_damaged_files_take_no_more_memory_than_whole_ones(content):
     tracemalloc.start()
-    for damaged in damages(content, 200, seed=1):
-        path.write_bytes(damaged)
+    for damaged in damages(content, 300, seed=1):
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         with suppress(LoadError):
-            load(path)
+            load(damaged)
         assert tracemalloc.get_traced_memory()[1] - before < 2 * len(damaged) + 2**17
     tracemalloc.stop()

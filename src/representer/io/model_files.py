@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from representer.io.tensor_layout import LayoutError, read_layout
 from representer.io.values import LoadError, Reader, Writer
 
 FORMAT = 1
 """Raised whenever older versions could not read what is written."""
-MOST_ARRAYS = 10_000
-DTYPES = {"F64", "F32", "F16", "BOOL", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
-"""Names that safetensors has for the types of arrays."""
 LONGEST_DOCUMENT = 2**26
 """Bytes of JSON: safetensors takes headers of up to 100 MB."""
 
@@ -46,7 +44,7 @@ def save(model: Any, path: Any) -> None:
     >>> bool(np.all(load(path).predict(X) == model.predict(X)))
     True
     """
-    library = _safetensors("save")
+    library = _safetensors()
     writer = Writer()
     root = writer.slot(model, type(model).__name__)
     document = json.dumps({"root": root, "values": writer.nodes}, allow_nan=False, separators=(",", ":"))
@@ -66,35 +64,31 @@ def save(model: Any, path: Any) -> None:
         raise
 
 
-def load(path: Any) -> Any:
-    """The model that `save` wrote. Nothing of the file is run; a damaged or foreign one raises `LoadError`."""
-    library = _safetensors("load")
-    Path(path).stat()  # a file that is not there is Python's own error
+def load(source: Any) -> Any:
+    """The model that `save` wrote. Nothing of the file is run; a damaged or foreign one raises `LoadError`.
+
+    Parameters
+    ----------
+    source : str, path, or bytes
+        Where the file is, or what is in it.
+    """
+    name = "The model" if isinstance(source, bytes | bytearray) else f"{source}"
+    content = bytearray(source if isinstance(source, bytes | bytearray) else Path(source).read_bytes())
     try:
-        arrays, metadata = _contents(path, library)
-    except (library.SafetensorError, OSError, TypeError, ValueError, OverflowError) as error:
-        raise error if isinstance(error, LoadError) else LoadError(f"{path} is no model file: {error}") from None
+        arrays, metadata = read_layout(content)
+    except LayoutError as error:
+        raise LoadError(f"{name} is no model file: {error}.") from None
     version, document = metadata.get("format", ""), metadata.get("document", "")
-    if not version.isdecimal():
-        raise LoadError(f"{path} is a safetensors file, but no model of this library.")
+    if not (version.isascii() and version.isdecimal() and len(version) < 10):
+        raise LoadError(f"{name} is a safetensors file, but no model of this library.")
     if int(version) > FORMAT:
-        raise LoadError(f"{path} has format {version}, newer than {FORMAT}, the latest known here; update representer.")
-    if _digest(document, arrays) != metadata.get("sha256"):
-        raise LoadError(f"{path} is damaged: its content does not fit its hash. Copy or save it again.")
+        raise LoadError(f"{name} has format {version}, newer than {FORMAT}, the latest known here; update representer.")
+    if len(document) > LONGEST_DOCUMENT or _digest(document, arrays) != metadata.get("sha256"):
+        raise LoadError(f"{name} is damaged: its content does not fit its hash. Copy or save it again.")
     try:
         return _read(json.loads(document), arrays)
     except (LoadError, ValueError, RecursionError) as error:
-        raise LoadError(f"{path} is damaged: {error}.") from None
-
-
-def _contents(path: Any, library: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    with library.safe_open(str(path), framework="np") as file:
-        names = file.keys()
-        if len(names) > MOST_ARRAYS:
-            raise LoadError(f"{path} has {len(names)} arrays, above the limit of {MOST_ARRAYS}.")
-        if unknown := {file.get_slice(name).get_dtype() for name in names} - DTYPES:
-            raise LoadError(f"{path} has arrays of {', '.join(sorted(unknown))}, which no model has.")
-        return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
+        raise LoadError(f"{name} is damaged: {error}.") from None
 
 
 def _read(document: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -114,10 +108,9 @@ def _digest(document: str, arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def _safetensors(what: str) -> Any:
+def _safetensors() -> Any:
     try:
-        import safetensors
         import safetensors.numpy
     except ImportError:
-        raise ImportError(f"{what} needs safetensors; install it by pip install 'representer[io]'.") from None
+        raise ImportError("save needs safetensors; install it by pip install 'representer[io]'.") from None
     return safetensors

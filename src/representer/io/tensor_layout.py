@@ -1,0 +1,72 @@
+"""The safetensors layout: 8 bytes with the length of a header in JSON, the header, and the arrays one after the other.
+
+Everything is checked against the bytes that are there before an array is made, and arrays are views of those bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+MOST_ARRAYS = 10_000
+LONGEST_HEADER = 10**8
+TYPE_NAMES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "|b1", "I8": "|i1", "U8": "|u1"} | {
+    f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (2, 4, 8)
+}
+"""Types of arrays by the names that safetensors has for them."""
+
+
+class LayoutError(ValueError):
+    """The bytes are not in this layout."""
+
+
+def read_layout(content: bytearray) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Arrays by name and metadata."""
+    length = int.from_bytes(content[:8], "little")
+    _demand(len(content) >= 8 and length <= min(len(content) - 8, LONGEST_HEADER), "its header is incomplete")
+    try:
+        header = json.loads(content[8 : 8 + length])
+    except (ValueError, RecursionError):
+        raise LayoutError("its header is no JSON") from None
+    _demand(isinstance(header, dict), "its header is no table")
+    metadata = header.pop("__metadata__", {})
+    plain = isinstance(metadata, dict) and all(type(value) is str for value in metadata.values())
+    _demand(plain, "its metadata are no words")
+    _demand(len(header) <= MOST_ARRAYS, f"it has {len(header)} arrays, above the limit of {MOST_ARRAYS}")
+    begin, spans, arrays = 8 + length, [], {}
+    for name, entry in header.items():
+        arrays[name], span = _array(content, begin, entry)
+        spans.append(span)
+    ends = [(0, 0), *sorted(spans), (len(content) - begin,) * 2]
+    _demand(all(a[1] == b[0] for a, b in pairwise(ends)), "its arrays do not fill the file")
+    return arrays, metadata
+
+
+def _array(content: bytearray, begin: int, entry: Any) -> tuple[np.ndarray, tuple[int, int]]:
+    """The array of an entry, and where it lies behind the header."""
+    _demand(isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}, "an array has no shape")
+    kind, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    _demand(isinstance(kind, str) and kind in TYPE_NAMES, f"an array is of {kind!r:.20}, which no model has")
+    _demand(_naturals(shape) and len(shape) <= 8, "an array has no shape")
+    _demand(_naturals(offsets) and len(offsets) == 2, "an array has no place")
+    dtype, (start, stop) = np.dtype(TYPE_NAMES[kind]), offsets
+    fits = start <= stop <= len(content) - begin and stop - start == prod(shape) * dtype.itemsize
+    _demand(fits, "an array does not fit its shape or the file")
+    array: np.ndarray = np.frombuffer(content, dtype, prod(shape), begin + start if stop > start else 0)
+    if kind == "BOOL":
+        _demand(bool(np.all(array.view(np.uint8) <= 1)), "truth values are no such values")
+    aligned = (begin + start) % dtype.itemsize == 0
+    return (array if aligned else array.copy()).reshape(shape), (start, stop)
+
+
+def _naturals(values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
+
+
+def _demand(holds: bool, fault: str) -> None:
+    if not holds:
+        raise LayoutError(fault)

@@ -1,0 +1,61 @@
+"""Arrays come back as safetensors wrote them, and nothing that does not fit is made."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from representer.io.tensor_layout import TYPE_NAMES, LayoutError, read_layout
+
+ARRAYS = {kind: np.arange(6).astype(dtype).reshape(2, 3) for kind, dtype in TYPE_NAMES.items()}
+
+
+def test_files_of_safetensors_are_read():
+    content = save({**ARRAYS, "none": np.zeros((0, 4)), "number": np.array(2.5)}, {"a": "b"})
+    arrays, metadata = read_layout(bytearray(content))
+    assert metadata == {"a": "b"}
+    for kind, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[kind], array)
+        assert arrays[kind].dtype == array.dtype
+        assert arrays[kind].flags.aligned
+        assert arrays[kind].flags.writeable
+    assert arrays["none"].shape == (0, 4)
+    assert arrays["number"].shape == ()
+
+
+def packed(header, data=b"12345678"):
+    text = header.encode() if isinstance(header, str) else json.dumps(header).encode()
+    return bytearray(len(text).to_bytes(8, "little") + text + data)
+
+
+def entry(dtype="F64", shape=(1,), offsets=(0, 8), **more):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets), **more}
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (bytearray(b"123"), "incomplete"),
+        (bytearray(b"\xff" * 50), "incomplete"),
+        (packed("[" * 100_000), "no JSON"),
+        (packed("[]"), "no table"),
+        (packed({"__metadata__": {"a": 1}}), "no words"),
+        (packed({"x": entry("C64")}), "'C64', which no model has"),
+        (packed({"x": entry(["F64"])}), "which no model has"),
+        (packed({"x": entry(shape=[2**62, 2**62])}), "does not fit"),
+        (packed({"x": entry(shape=[True])}), "no shape"),
+        (packed({"x": entry(shape=[1] * 9)}), "no shape"),
+        (packed({"x": entry(offsets=[0, 8, 8])}), "no place"),
+        (packed({"x": entry(offsets=[8, 16])}), "does not fit"),
+        (packed({"x": entry(more=1)}), "no shape"),
+        (packed({"x": 3}), "no shape"),
+        (packed({"x": entry(), "y": entry()}), "do not fill"),
+        (packed({"x": entry()}, b"123456789"), "do not fill"),
+        (packed({"x": entry("BOOL", [8])}), "truth values"),
+        (packed({f"{i}": entry("U8", [0], [0, 0]) for i in range(10_001)}, b""), "10001 arrays"),
+    ],
+)
+def test_faults(content, fault):
+    with pytest.raises(LayoutError, match=fault):
+        read_layout(content)
