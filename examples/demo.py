@@ -26,7 +26,7 @@ table = pl.read_csv(demo_table())
 print(f"Predictions of three flats, with bands:\n{fit.predict(table.head(3))}\n")
 print(f"Why the first flat has its price:\n{explain(fit, table, row=0, n=2)}\n")
 
-effects = column_effects(fit.model, table)
+effects = column_effects(fit, table)
 (out / "report.html").write_text(report_html(fit.outcome, effects), encoding="utf-8")
 (out / "report.json").write_text(report_json(fit.outcome, effects), encoding="utf-8")
 save(fit.model, out / "model.repr")

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from representer.cli import fit_command
-from representer.cli.fit_command import FILES, exit_code, required
+from representer.cli.fit_command import FILES, bytes_of, exit_code, required
 from representer.cli.main import main, parser
 from representer.io import load
 from representer.tables.outcome import Score
@@ -46,6 +46,10 @@ def test_a_plan_fits_nothing(table, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["task"] == "classification"
 
 
+def test_sizes():
+    assert [bytes_of(text) for text in ("500", "2kb", "1.5 MB", "4G")] == [500, 2000, 1_500_000, 4 * 10**9]
+
+
 def test_requirements():
     assert required("R2>=0.8") == ("R2", ">=", 0.8)
     assert required(" log loss < 0.5") == ("log loss", "<", 0.5)
@@ -80,6 +84,8 @@ BAD = {
     "config": (["good.csv", "--config", "bad.toml"], "unknown setting 'tarket'; did you mean 'target'"),
     "kind": (["good.csv", "--config", "kind.toml"], "another kind"),
     "no toml": (["good.csv", "--config", "good.csv"], "is no TOML file"),
+    "memory": (["good.csv", "--target", "price", "--memory", "much"], "write it as 500MB"),
+    "small": (["good.csv", "--target", "price", "--memory", "1KB"], "give more"),
     "taken": (["good.csv", "--target", "price", "--out", "taken"], "give --force"),
 }
 

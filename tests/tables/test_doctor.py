@@ -16,10 +16,10 @@ Y = X + RNG.normal(size=N)
 NUMBERS, CLASSES = Target("y", "regression", "squared"), Target("y", "classification", "logistic", classes=("a", "b"))
 
 
-def kinds(columns, y=Y, target=NUMBERS, raw=None):
+def kinds(columns, y=Y, target=NUMBERS, raw=None, time=""):
     frame = pl.DataFrame(columns)
     types = column_types(read_table(pl.DataFrame(raw if raw is not None else {**columns, "y": y})))
-    return {finding.kind: finding for finding in examine(types, target, frame, y, (TRAIN, TEST), 0)}
+    return {finding.kind: finding for finding in examine(types, target, frame, y, (TRAIN, TEST), 0, time)}
 
 
 def test_a_sound_table():
@@ -46,7 +46,18 @@ def test_copies_and_contradictions():
 def test_rows_set_aside_that_differ():
     x = X.copy()
     x[TEST] += 3.0
-    assert kinds({"x": x})["shift"].serious
+    found = kinds({"x": x, "z": X[::-1]})["shift"]
+    assert found.serious
+    assert found.columns == ("x",)
+
+
+def test_later_rows_have_later_dates():
+    day = pl.datetime_range(pl.datetime(2020, 1, 1), pl.datetime(2020, 7, 18), "1d", eager=True)
+    columns = {"x": X, "day": day, "year": np.arange(N) // 50 + 2000.0}
+    assert "shift" in kinds(columns)
+    assert "shift" not in kinds(columns, time="day")
+    moved = {**columns, "x": np.where(np.arange(N) >= 160, X + 3.0, X)}
+    assert kinds(moved, time="day")["shift"].columns == ("x",)
 
 
 def test_columns_that_say_nothing():

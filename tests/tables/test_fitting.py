@@ -24,16 +24,8 @@ HOUSES = pl.DataFrame(
 )
 
 
-@pytest.fixture(scope="module")
-def fit():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splits, "FOLDS", 2)
-        patch.setattr(splits, "REPETITIONS", 1)
-        return fit_table(HOUSES, "price", time_limit=60.0)
-
-
-def test_scores_are_of_rows_not_seen(fit):
-    outcome = fit.outcome
+def test_scores_are_of_rows_not_seen(houses_fit):
+    outcome = houses_fit.outcome
     assert outcome.scores[0].metric == "R2"
     assert 0.9 < outcome.scores[0].value < 1.0
     assert [each.other for each in outcome.comparisons] == ["the mean", "a linear model"]
@@ -45,25 +37,25 @@ def test_scores_are_of_rows_not_seen(fit):
     assert outcome.coverage[2].covered > 0.8
 
 
-def test_columns_and_facts_are_told(fit):
-    notes = {each.name: each for each in fit.outcome.columns}
+def test_columns_and_facts_are_told(houses_fit):
+    notes = {each.name: each for each in houses_fit.outcome.columns}
     assert notes["nr"].type == "id"
     assert not notes["nr"].used
     assert "missing value" in notes["rooms"].treatment
-    assert fit.outcome.reproduce["seed"] == 0
-    assert json.loads(fit.outcome.to_json())["task"] == "regression"
-    assert fit.outcome.kernel_words[0].endswith(f"{fit.model.estimator.alpha_:.3g}")
-    assert "<table>" in fit._repr_html_()
-    assert str(fit) == "\n".join(fit.outcome.verdict)
+    assert houses_fit.outcome.reproduce["seed"] == 0
+    assert json.loads(houses_fit.outcome.to_json())["task"] == "regression"
+    assert houses_fit.outcome.kernel_words[0].endswith(f"{houses_fit.model.estimator.alpha_:.3g}")
+    assert "<table>" in houses_fit._repr_html_()
+    assert str(houses_fit) == "\n".join(houses_fit.outcome.verdict)
 
 
-def test_the_model_is_of_all_rows_and_can_be_saved(fit, tmp_path):
-    assert len(fit.model.estimator.function_.X) == N
-    save(fit.model, tmp_path / "model.repr")
+def test_the_model_is_of_all_rows_and_can_be_saved(houses, houses_fit, tmp_path):
+    assert len(houses_fit.model.estimator.function_.X) == N
+    save(houses_fit.model, tmp_path / "model.repr")
     again = load(tmp_path / "model.repr")
-    assert again.predict(HOUSES).equals(fit.predict(HOUSES))
-    assert again.outcome.verdict == fit.outcome.verdict
-    assert again.outcome.scores == fit.outcome.scores
+    assert again.predict(houses).equals(houses_fit.predict(houses))
+    assert again.outcome.verdict == houses_fit.outcome.verdict
+    assert again.outcome.scores == houses_fit.outcome.scores
 
 
 def test_a_line_is_said_to_be_one(monkeypatch):

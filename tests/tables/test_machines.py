@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from representer.tables import machines
-from representer.tables.machines import Effort, fit_machine, landmarks_for, route_words
+from representer.tables.machines import Effort, Route, fit_machine, landmarks_for, route_words
+from representer.tables.reading import TableError
 from representer.tables.targets import Target
 
 RNG = np.random.default_rng(0)
@@ -48,6 +49,19 @@ def test_counts_and_quantiles():
     model, _ = fit_machine(target, FRAME, MEAN + RNG.normal(size=N), EFFORT)
     found = model.predict(FRAME)
     assert np.all(found[:, 0] <= found[:, 1])
+
+
+def test_routes_fit_the_memory():
+    numbers = Target("y", "regression", "squared")
+    assert Route.of(numbers, 5000, 60.0, None).exact
+    tight = Route.of(numbers, 5000, 60.0, 48 * 1000**2)
+    assert (tight.exact, tight.searched) == (False, 1000)
+    assert tight.landmarks <= 1000
+    assert "does not fit the memory" in tight.words
+    with pytest.raises(TableError, match="give more"):
+        Route.of(numbers, 5000, 60.0, 1_000_000)
+    classes = Target("y", "classification", "logistic", classes=("a", "b"))
+    assert Route.of(classes, 50_000, 60.0, None).landmarks < Route.of(numbers, 50_000, 60.0, None).landmarks / 3
 
 
 def test_landmarks_fit_the_time():

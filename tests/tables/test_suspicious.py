@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from representer import SVC, KernelClassifier, KernelRidge, suspicious_labels
+from representer.tables.outcome import HeldOut
+from representer.tables.suspicious import far_off
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -36,3 +38,14 @@ def test_errors_say_what_to_do():
         suspicious_labels(SVC().fit(X, X[:, 0] > 0), X[:, 0] > 0)
     with pytest.raises(ValueError, match="fitted to 60 rows"):
         suspicious_labels(KernelRidge().fit(X, X[:, 0]), X[:5, 0])
+
+
+def test_rows_set_aside_that_are_far_off():
+    truth = RNG.normal(size=100)
+    found = truth + 0.1 * RNG.normal(size=100)
+    found[30] += 3.0
+    held = HeldOut(np.arange(200, 300), truth, found, None, None, None, None, np.zeros(100, bool))
+    assert [each.row for each in far_off(held, ())] == [230]
+    labels, shares = np.array(["a", "b", "b"]), np.array([[0.9, 0.1], [0.95, 0.05], [0.4, 0.6]])
+    held = HeldOut(np.arange(3), labels, np.array(["a", "a", "b"]), None, None, None, shares, np.zeros(3, bool))
+    assert [(each.row, each.others_predict) for each in far_off(held, ("a", "b"))] == [(1, "a")]

@@ -16,7 +16,7 @@ from representer.cli.output import require_free, teller, write_by_rename, write_
 from representer.io import save
 from representer.tables.effects import column_effects
 from representer.tables.fitting import Fitting, Job, TableFit, table_job
-from representer.tables.machines import route_words
+from representer.tables.machines import Effort, route_words
 from representer.tables.outcome import Outcome
 from representer.tables.reading import TableError, nearest, polars_library
 from representer.tables.report import report_html, report_json
@@ -24,7 +24,9 @@ from representer.tables.scores import score_names
 from representer.tables.table_model import held_out_columns
 
 FILES = ("model.repr", "report.html", "report.json", "test_predictions.csv", "fit.toml")
-DEFAULTS: dict[str, Any] = {"time_limit": 300.0, "loss": "", "group": "", "seed": 0}
+DEFAULTS: dict[str, Any] = {"time_limit": 300.0, "loss": "", "group": "", "seed": 0, "memory": ""}
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+SIZE = re.compile(r"^\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?B?)\s*$", re.IGNORECASE)
 RELATION = re.compile(r"^\s*([\w ]+?)\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$")
 
 
@@ -38,7 +40,13 @@ class Decisions:
     loss: str
     group: str
     seed: int
+    memory: str
     types: dict[str, str]
+
+    @property
+    def bytes(self) -> int | None:
+        """The memory as a number."""
+        return bytes_of(self.memory) if self.memory else None
 
     def toml(self) -> str:
         """As a file that --config reads."""
@@ -78,7 +86,7 @@ def run(options: Namespace) -> int:
     tell = teller(options.quiet)
     for line in plan_words(job, decisions).splitlines():
         tell(line)
-    fit = Fitting(job, decisions.time_limit, tell).run()
+    fit = Fitting(job, Effort(decisions.time_limit, decisions.seed, tell, decisions.bytes)).run()
     fit = replace(fit, outcome=_with_command(fit.outcome, decisions))
     written = write_folder(fit, job, decisions, out)
     if options.json:
@@ -105,6 +113,8 @@ def decided(options: Namespace) -> Decisions:
         raise TableError("No target is given; name the column to be predicted by --target COLUMN.")
     if not found["time_limit"] > 0:
         raise TableError(f"--time-limit is {found['time_limit']:g}; give a number of seconds above zero.")
+    if found["memory"]:
+        bytes_of(found["memory"])
     return Decisions(**found, types=types)
 
 
@@ -123,6 +133,15 @@ def _config(path: str) -> dict[str, Any]:
         if not isinstance(value, kind):
             raise TableError(f"{path} has {name} = {value!r}, which is of another kind than {name} can be.")
     return known
+
+
+def bytes_of(text: str) -> int:
+    """The bytes of a size such as 500MB or 4GB."""
+    found = SIZE.match(text)
+    if not found:
+        raise TableError(f"--memory is {text!r}; write it as 500MB or 4GB.")
+    unit = found[2].upper()
+    return int(float(found[1]) * UNITS[unit if unit in UNITS else unit + "B"])
 
 
 def required(text: str) -> tuple[str, str, float]:
@@ -160,7 +179,7 @@ def write_folder(fit: TableFit, job: Job, decisions: Decisions, out: Path) -> li
     frame = polars_library().DataFrame(held_out_columns(fit.outcome))
     write_text(out / "fit.toml", decisions.toml())
     write_by_rename(out / "test_predictions.csv", frame.write_csv)
-    effects = column_effects(fit.model, job.frame, job.seed)
+    effects = column_effects(fit, job.frame, job.seed)
     write_text(out / "report.html", report_html(fit.outcome, effects))
     write_text(out / "report.json", report_json(fit.outcome, effects))
     write_by_rename(out / "model.repr", lambda beside: save(fit.model, beside))
@@ -177,14 +196,14 @@ def plan_words(job: Job, decisions: Decisions) -> str:
         what = "tells groups apart" if each.name == job.group else what
         lines.append(f"  {each.name:<{width}}  {each.type:<8}  {each.why}; {what}")
     lines.append(f"Judged so: {job.split.words}.")
-    return "\n".join([*lines, route_words(job.target, len(job.y), decisions.time_limit)])
+    return "\n".join([*lines, route_words(job.target, len(job.y), decisions.time_limit, decisions.bytes)])
 
 
 def _plan_json(job: Job, decisions: Decisions) -> str:
     columns = [
         {"name": n.name, "type": n.type, "why": n.why, "treatment": n.treatment} for n in job.plan.notes(job.types)
     ]
-    route = route_words(job.target, len(job.y), decisions.time_limit)
+    route = route_words(job.target, len(job.y), decisions.time_limit, decisions.bytes)
     facts = {"task": job.target.task, "target": job.target.name, "rows": len(job.table), "columns": columns}
     return json.dumps({**facts, "split": job.split.words, "route": route}, indent=2, ensure_ascii=False)
 

@@ -77,6 +77,7 @@ def _fit_options(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--type", action="append", default=[], metavar="COLUMN=TYPE", help="number, category, date, "
                      "text, sequence or skipped; may be repeated")  # fmt: skip
     fit.add_argument("--group", help="a column whose groups are set aside as a whole")
+    fit.add_argument("--memory", help="what a fit may take beside the table, such as 4GB (default: the machine's)")
     fit.add_argument("--seed", type=int, help="of all that is random (default: 0)")
     fit.add_argument("--config", help="a fit.toml whose decisions are repeated; options win over it")
     fit.add_argument(
@@ -94,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     bad_input: tuple[type[Exception], ...] = ()
     try:
         errors = import_module("representer.tables.reading")
-        bad_input = (errors.TableError, import_module("representer.io").LoadError, ImportError, OSError)
+        bad_input = (errors.TableError, import_module("representer.io").LoadError, ImportError, OSError, MemoryError)
         return int(import_module(f"representer.cli.{options.command}_command").run(options))
     except KeyboardInterrupt:
         print("representer: stopped before there was a model; nothing was written.", file=sys.stderr)

@@ -47,7 +47,7 @@ from representer.result import Certificate
 from representer.solvers.saddle import Polynomials
 from representer.tables.column_plan import ColumnPlan, Treatment
 from representer.tables.machines import SearchedMachine
-from representer.tables.outcome import Comparison, Coverage, Finding, HeldOut, Outcome, Score, TableColumn
+from representer.tables.outcome import Comparison, Coverage, Finding, HeldOut, Outcome, Score, Suspicion, TableColumn
 from representer.tables.table_model import FittedRows, TableModel
 from representer.tables.targets import Target
 
@@ -80,7 +80,7 @@ RECORD_CLASSES = (
     *(Approximation, Both, Certificate, ColumnCode, DocumentFrequencies, Network, Points, Polynomials),
     *(Search, Sigmoid, TableEncoding, Trial, Tuned),
     *(ColumnPlan, Comparison, Coverage, Finding, FittedRows, HeldOut, Outcome, Score, SearchedMachine),  # of tables
-    *(TableColumn, TableModel, Target, Treatment),
+    *(Suspicion, TableColumn, TableModel, Target, Treatment),
 )
 RECORDS: dict[str, type] = {each.__name__: each for each in RECORD_CLASSES}
 """Dataclasses, saved field by field."""

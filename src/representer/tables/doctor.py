@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.stats import spearmanr
 from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -24,6 +25,10 @@ MOSTLY = 0.5
 UNLIKE = 0.01
 """p-value below which rows set aside are unlike the training rows."""
 LEAST_ROWS_OF_CLASS = 10
+TIME_LIKE = 0.9
+"""Rank correlation with the date from which a column tells the time, as a year does."""
+DIFFERS, MOST_NAMED = 0.3, 3
+"""Difference of means in standard deviations from which a shifted column is named, and how many are."""
 
 
 def examine(
@@ -33,14 +38,15 @@ def examine(
     y: np.ndarray,
     pair: tuple[np.ndarray, np.ndarray],
     seed: int,
+    time: str = "",
 ) -> list[Finding]:
-    """All findings for a treated frame, its targets, and the training and test rows."""
+    """All findings for a treated frame, its targets, and the training and test rows, split by a column of ``time``."""
     return [
         *_columns(types, target, len(y)),
         *_classes(target, y),
         *_leaks(target, frame, y, seed),
         *_copies(target, frame, y, pair),
-        *_shift(frame, pair, seed),
+        *_shift(_without_time(frame, time) if time else frame, pair, seed),
     ]
 
 
@@ -161,19 +167,47 @@ def _copies(target: Target, frame: Any, y: np.ndarray, pair: tuple[np.ndarray, n
     return found
 
 
+def _without_time(frame: Any, time: str) -> Any:
+    """The columns that do not differ between earlier and later rows by themselves, as dates and years do."""
+    moments = frame[time].to_physical().cast(float)
+
+    def tells_time(column: Any) -> bool:
+        if not column.dtype.is_numeric():
+            return bool(column.dtype.is_temporal())
+        there = (column.is_not_null() & moments.is_not_null()).to_numpy()
+        x, t = column.to_numpy()[there], moments.to_numpy()[there]
+        return len(np.unique(x)) > 1 and abs(float(spearmanr(x, t).statistic)) > TIME_LIKE
+
+    return frame.select([name for name in frame.columns if not tells_time(frame[name])])
+
+
 def _shift(frame: Any, pair: tuple[np.ndarray, np.ndarray], seed: int) -> list[Finding]:
     """A two-sample test of training rows against rows set aside."""
     rng = np.random.default_rng(seed)
     parts = [np.sort(rng.permutation(rows)[:SHIFT_ROWS]) for rows in pair]
-    if min(map(len, parts)) < 20:
+    if min(map(len, parts)) < 20 or not frame.columns:
         return []
-    design = NumericDesign.of(frame[parts[0].tolist()])
-    X, Y = (design.rows(frame[part.tolist()]) for part in parts)
+    before, after = (frame[part.tolist()] for part in parts)
+    design = NumericDesign.of(before)
+    X, Y = design.rows(before), design.rows(after)
     outcome = MMD(kernel=RBF().with_default_scales(X), n_permutations=499, random_state=seed).test(X, Y)
     if outcome.pvalue >= UNLIKE:
         return []
+    names = _differing(before, after)
+    most = f", most of all in {', '.join(map(repr, names))}" if names else ""
     sentence = (
-        f"The rows set aside are unlike the training rows (p = {outcome.pvalue:.3g}, a two-sample test by maximum mean "
-        "discrepancy): expect new rows to differ, too."
+        f"The rows set aside are unlike the training rows{most} (p = {outcome.pvalue:.3g}, a two-sample test by "
+        "maximum mean discrepancy): expect new rows to differ, too."
     )
-    return [Finding("shift", True, (), sentence)]
+    return [Finding("shift", True, names, sentence)]
+
+
+def _differing(before: Any, after: Any) -> tuple[str, ...]:
+    """The columns whose means differ most, in standard deviations."""
+    found = []
+    for name in before.columns:
+        design = NumericDesign.of(before.select(name))
+        X, Y = design.rows(before), design.rows(after)
+        gap = np.abs(X.mean(axis=0) - Y.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-3)
+        found.append((float(gap.max(initial=0.0)), str(name)))
+    return tuple(name for gap, name in sorted(found, reverse=True)[:MOST_NAMED] if gap > DIFFERS)

@@ -1,4 +1,4 @@
-"""What each column does: by how much predictions get worse without it, and how they change with it."""
+"""What each column does: by how much the score falls without it, and how predictions change with it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-EFFECT_ROWS = 400
-"""Rows in which a column is shuffled."""
 SECTION_ROWS, SECTION_POINTS = 60, 25
 """Rows that are moved along a column, and the points on the way."""
 MOST_LEVELS_SHOWN = 12
@@ -21,8 +19,7 @@ class ColumnEffect:
 
     name: str
     importance: float
-    """Share of the spread of predictions that is lost when the column is shuffled: the mean squared change over twice
-    their variance. 0 for a column that does nothing, about 1 for one that decides all."""
+    """By how much the first score falls when the column is shuffled among rows that the model had not seen."""
     points: tuple[Any, ...] = ()
     """Values of the column, evenly spaced numbers or the most frequent words; empty where there is no section."""
     mean: tuple[float, ...] = ()
@@ -32,31 +29,25 @@ class ColumnEffect:
     upper: tuple[float, ...] = ()
 
 
-def column_effects(model: Any, frame: Any, seed: int = 0) -> tuple[ColumnEffect, ...]:
-    """Effects of all columns that a `TableModel` uses on rows of a polars frame, the most important first."""
-    rng = np.random.default_rng(seed)
-    some = frame[np.sort(rng.permutation(frame.height)[:EFFECT_ROWS]).tolist()]
-    before = _values(model, some)
-    spread = 2.0 * max(float(before.var(axis=0).sum()), 1e-300)
-    importance = {}
-    for treatment in model.columns.treatments:
-        moved = some.with_columns(some[treatment.name].gather(rng.permutation(some.height).tolist()))
-        importance[treatment.name] = float(((_values(model, moved) - before) ** 2).sum(axis=1).mean()) / spread
+def column_effects(fit: Any, frame: Any, seed: int = 0) -> tuple[ColumnEffect, ...]:
+    """Effects of all columns that a `TableFit` uses, on rows of a polars frame, the most important first."""
+    model, importance = fit.model, dict(fit.outcome.importance)
     types = {treatment.name: treatment.type for treatment in model.columns.treatments}
-    ordered = sorted(importance, key=lambda name: -importance[name])
+    ordered = sorted(types, key=lambda name: -importance.get(name, 0.0))
     drawn = [name for name in ordered if types[name] in ("number", "category")][:MOST_SECTIONS]
-    rows = some.head(SECTION_ROWS)
+    some = np.random.default_rng(seed).permutation(frame.height)[:SECTION_ROWS]
+    rows = frame[np.sort(some).tolist()]
     return tuple(
-        _section(model, rows, frame[name], types[name], importance[name])
+        _section(model, rows, frame[name], types[name], importance.get(name, 0.0))
         if name in drawn
-        else ColumnEffect(name, importance[name])
+        else ColumnEffect(name, importance.get(name, 0.0))
         for name in ordered
     )
 
 
 def _values(model: Any, frame: Any) -> np.ndarray:
     """Predictions of shape (rows, outputs): numbers, or the probability of each class."""
-    found = model.predicted(model.treated(frame))
+    found = model.predicted(model.treated(frame), bands=False)
     values = found.prediction if found.probabilities is None else found.probabilities
     return np.asarray(values, np.float64).reshape(frame.height, -1)
 

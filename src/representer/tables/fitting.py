@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import html
 import platform
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from representer.tables import baselines, scores
 from representer.tables.column_plan import ColumnPlan
 from representer.tables.column_types import TIMES_OF_DAY, ColumnType, column_types
 from representer.tables.doctor import examine
+from representer.tables.judged_rows import JudgedRows, suspicions
 from representer.tables.machines import JUDGED_PART, Effort, fit_machine, route_words
-from representer.tables.outcome import Coverage, Finding, HeldOut, Outcome
+from representer.tables.notebook import notebook_html
+from representer.tables.outcome import Finding, Outcome
 from representer.tables.reading import Table, TableError, nearest, read_table
 from representer.tables.scales import chosen_scales
 from representer.tables.splits import FOLDS, Split, split_rows
-from representer.tables.table_model import FittedRows, Predictions, TableModel
+from representer.tables.table_model import FittedRows, TableModel
 from representer.tables.targets import Target, target_of
 from representer.tables.verdict import STOPPED, verdict
 
-BANDS = 0.5, 0.8, 0.95
-"""Levels of bands whose coverage is measured."""
 FEWEST_ROWS = 20
 QUICK_ROWS, QUICK_SECONDS = 800, 0.5
 """Of the first model, which is there if the fit is stopped."""
@@ -53,18 +51,8 @@ class TableFit:
         return str(self.outcome)
 
     def _repr_html_(self) -> str:
-        """Verdict and scores, for notebooks."""
-        outcome = self.outcome
-        lines = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in outcome.verdict)
-        rows = "".join(
-            f"<tr><td>{html.escape(each.metric)}</td><td>{each.value:.4g}</td>"
-            f"<td>{each.lower:.4g} to {each.upper:.4g}</td></tr>"
-            for each in outcome.scores
-        )
-        return (
-            f"<div><strong>{html.escape(outcome.task)} of {html.escape(outcome.target)}</strong>{lines}"
-            f"<table><tr><th>score</th><th>value</th><th>95 % interval</th></tr>{rows}</table></div>"
-        )
+        """The outcome in short, for notebooks."""
+        return notebook_html(self.outcome)
 
 
 @dataclass(frozen=True)
@@ -87,6 +75,15 @@ class Job:
     def plan(self) -> ColumnPlan:
         """All usable columns as they are."""
         return ColumnPlan.of(self.types, self.target.name, (self.group,) if self.group else ())
+
+
+class JobOptions(TypedDict, total=False):
+    """What may be said about a table and its target."""
+
+    loss: str | None
+    types: dict[str, str] | None
+    group: str | None
+    seed: int
 
 
 def table_job(
@@ -137,11 +134,9 @@ def fit_table(
     target: str,
     *,
     time_limit: float = 300.0,
-    loss: str | None = None,
-    types: dict[str, str] | None = None,
-    group: str | None = None,
-    seed: int = 0,
+    memory: int | None = None,
     tell: Callable[[str], None] | None = None,
+    **options: Unpack[JobOptions],
 ) -> TableFit:
     """A model of a column of a table, judged by rows that were set aside first, and fitted to all rows afterwards.
 
@@ -152,6 +147,8 @@ def fit_table(
         The column to be predicted. Words and two values are classes, other numbers are numbers.
     time_limit : float
         Seconds that the searches may take together; there is a model after the first of them.
+    memory : int, optional
+        Bytes that the fit may take beside the table; fewer rows are then searched and fitted exactly.
     loss : {"squared", "huber", "poisson", "quantiles"}, optional
         For targets that are numbers; "quantiles:0.1,0.5,0.9" names levels.
     types : dict, optional
@@ -159,6 +156,7 @@ def fit_table(
     group : str, optional
         A column whose groups are set aside as a whole; it is not used to predict.
     seed : int
+        Of all that is random, 0 if it is not given.
     tell : function of a text, optional
         Called with what is being done.
 
@@ -181,19 +179,18 @@ def fit_table(
     """
     if not time_limit > 0:
         raise TableError(f"time_limit is {time_limit}; give a number of seconds above zero.")
-    job = table_job(source, target, loss=loss, types=types, group=group, seed=seed)
-    return Fitting(job, float(time_limit), tell or (lambda text: None)).run()
+    job = table_job(source, target, **options)
+    return Fitting(job, Effort(float(time_limit), job.seed, tell or _silent, memory)).run()
 
 
 class Fitting:
     """The steps of a fit; after each of them `best` is a model with its judgement."""
 
-    def __init__(self, job: Job, time_limit: float, tell: Callable[[str], None]):
-        self.job, self.time_limit, self.tell = job, time_limit, tell
+    def __init__(self, job: Job, effort: Effort):
+        self.job, self.effort, self.time_limit, self.tell = job, effort, effort.seconds, effort.tell
         self.begin = perf_counter()
         self.best: TableFit | None = None
-        self.folds: list[scores.Fold] = []
-        self.judged: list[tuple[np.ndarray, np.ndarray, Predictions]] = []
+        self.judged = JudgedRows(job)
         self.findings: list[Finding] = []
 
     def run(self) -> TableFit:
@@ -218,22 +215,25 @@ class Fitting:
         plan = job.plan
         self.tell("looking for leaks, copies and shifts")
         treated = plan.treated(job.frame, job.table.source)
-        self.findings = examine(job.types, job.target, treated, job.y, pairs[0], job.seed)
+        self.findings = examine(job.types, job.target, treated, job.y, pairs[0], job.seed, job.split.time)
         self.tell("a first model")
         some = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][0])[:QUICK_ROWS])
-        quick = self._fitted(some, Effort(QUICK_SECONDS, job.seed))
-        self._judge(quick, pairs[0])
+        quick = self._fitted(some, replace(self.effort, seconds=QUICK_SECONDS, tell=_silent))
+        self.judged.add(quick, pairs[0])
         self._keep(quick, f"{job.split.words}; the model was fitted to {len(some):,} other rows")
-        self.folds, self.judged = [], []
-        self._judged()
+        self.judged = JudgedRows(job)
+        self._judge_all()
         self.tell(f"fitting all {len(job.y):,} rows")
         share = LAST_SHARE if job.split.is_folds else JUDGED_PART
-        last = self._fitted(np.arange(len(job.y)), Effort(share * self.time_limit, job.seed, self.tell))
+        last = self._fitted(np.arange(len(job.y)), replace(self.effort, seconds=share * self.time_limit))
         self._keep(
             last, f"{job.split.words}; models that had not seen them were judged, and this one then fitted to all"
         )
+        self.tell("looking for suspicious targets")
+        outcome = self.best.outcome  # type: ignore[union-attr]
+        self.best = TableFit(last, replace(outcome, suspicious=suspicions(last, outcome)))
 
-    def _judged(self) -> None:
+    def _judge_all(self) -> None:
         """Models of the training rows of all pairs, as far as the time reaches, each judged by its test rows."""
         job, pairs = self.job, self.job.split.pairs
         share = FOLDS_SHARE / len(pairs) if job.split.is_folds else JUDGED_PART
@@ -243,9 +243,10 @@ class Fitting:
                 if i and perf_counter() - self.begin > part * self.time_limit:
                     break
                 self.tell(f"fold {i + 1} of {len(pairs)}")
-            effort = Effort(share * self.time_limit, job.seed, (lambda text: None) if job.split.is_folds else self.tell)
-            model = self._fitted(pair[0], effort)
-            self._judge(model, pair)
+            tell = _silent if job.split.is_folds else self.tell
+            model = self._fitted(pair[0], replace(self.effort, seconds=share * self.time_limit, tell=tell))
+            self.judged.add(model, pair)
+            self.judged.shuffle(model, pair[1])
             self._keep(model, f"{job.split.words}; the model was fitted to the other rows")
 
     def _fitted(self, rows: np.ndarray, effort: Effort) -> TableModel:
@@ -258,26 +259,13 @@ class Fitting:
             target = replace(target, smear=smear_of(estimator, target.fitted_scale(y)))
         return TableModel(plan, target, estimator, route, None, FittedRows(job.rows[rows], y))
 
-    def _judge(self, model: TableModel, pair: tuple[np.ndarray, np.ndarray]) -> None:
-        job, (train, test) = self.job, pair
-        source, target = job.table.source, model.target
-        fitted = model.columns.treated(job.frame[train.tolist()], source)
-        unseen = model.columns.treated(job.frame[test.tolist()], source)
-        others = {
-            baselines.CONSTANTS[target.task]: baselines.constant(target, job.y[train])(unseen),
-            baselines.LINEAR_MODEL: baselines.linear(target, fitted, job.y[train])(unseen),
-        }
-        found = model.predicted(unseen)
-        self.folds.append((job.y[test], found, others))
-        self.judged.append((test, job.y[test], found))
-
     def _keep(self, model: TableModel, protocol: str) -> None:
         self.best = TableFit(model, self._outcome(model, protocol))
 
     def _outcome(self, model: TableModel, protocol: str) -> Outcome:
         job, certificate = self.job, model.estimator.certificate_
-        found, comparisons = self._scores(model.target)
-        held_out = self._held_out()
+        found, comparisons = self.judged.scores(model.target)
+        held_out = self.judged.held_out()
         sentences, use_linear = verdict(model.target, len(held_out.rows), found, comparisons, self.findings)
         return Outcome(
             task=model.target.task,
@@ -293,73 +281,20 @@ class Fitting:
             target_treatment=model.target.why,
             scores=tuple(found),
             comparisons=tuple(comparisons),
-            coverage=self._coverage(),
+            coverage=self.judged.coverage(),
             findings=tuple(self.findings),
             model=model.route,
             kernel_words=model.kernel_words(),
             kernel_formula=repr(model.estimator.kernel_),
-            plan=route_words(model.target, len(job.y), self.time_limit),
+            plan=route_words(model.target, len(job.y), self.time_limit, self.effort.memory),
             certificate=str(certificate),
             converged=bool(certificate.converged),
             held_out=held_out,
             unfamiliar_share=float(np.mean(held_out.unfamiliar)),
             seconds=perf_counter() - self.begin,
             reproduce=self._reproduce(),
+            importance=self.judged.importance(),
         )
-
-    def _scores(self, target: Target) -> tuple[list, list]:
-        if self.job.split.is_folds and len(self.folds) > 1:
-            share = len(self.job.split.pairs[0][1]) / len(self.job.y)
-            return scores.scores_of_folds(target, self.folds, share)
-        truth, found, others = self.folds[0]
-        seed = self.job.seed
-        compared = [
-            scores.comparison_of_rows(target, truth, found, other, name, seed) for name, other in others.items()
-        ]
-        return scores.scores_of_rows(target, truth, found, seed), compared
-
-    def _first_repetition(self) -> list[tuple[np.ndarray, np.ndarray, Predictions]]:
-        """Judged rows until one of them comes again."""
-        seen: set[int] = set()
-        kept = []
-        for each in self.judged:
-            if int(each[0][0]) in seen:
-                break
-            seen.update(each[0].tolist())
-            kept.append(each)
-        return kept
-
-    def _held_out(self) -> HeldOut:
-        parts = self._first_repetition()
-        rows = np.concatenate([self.job.rows[test] for test, _, _ in parts])
-        order = np.argsort(rows)
-
-        def joined(pick: Callable[[Predictions], Any]) -> Any:
-            values = [pick(found) for _, _, found in parts]
-            return None if values[0] is None else np.concatenate(values)[order]
-
-        return HeldOut(
-            rows=rows[order],
-            truth=np.concatenate([truth for _, truth, _ in parts])[order],
-            prediction=joined(lambda found: found.prediction),
-            std=joined(lambda found: found.std),
-            lower=joined(lambda found: found.ends()[0]),
-            upper=joined(lambda found: found.ends()[1]),
-            probabilities=joined(lambda found: found.probabilities),
-            unfamiliar=joined(lambda found: found.unfamiliar),
-        )
-
-    def _coverage(self) -> tuple[Coverage, ...]:
-        if self.judged[0][2].band is None:
-            return ()
-        covered = []
-        for level in BANDS:
-            inside = []
-            for _, truth, found in self.judged:
-                low, high = found.ends(level)
-                inside.append((truth >= low) & (truth <= high))
-            covered.append(Coverage(level, float(np.mean(np.concatenate(inside)))))
-        return tuple(covered)
 
     def _reproduce(self) -> dict[str, Any]:
         job = self.job
@@ -372,6 +307,10 @@ class Fitting:
             "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
             "settings": {"loss": job.target.loss, "group": job.group or "", "split": job.split.words},
         }
+
+
+def _silent(text: str) -> None:
+    """Say nothing."""
 
 
 def smear_of(estimator: Any, y: np.ndarray) -> float:

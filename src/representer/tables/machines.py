@@ -18,6 +18,7 @@ from representer.estimators.poisson_regression import KernelPoissonRegression
 from representer.estimators.quantile_regression import KernelQuantileRegression
 from representer.features.nystroem import Nystroem
 from representer.kernels import checks
+from representer.tables.reading import TableError
 from representer.tables.targets import Target
 
 EXACT_ROWS = 20_000
@@ -28,9 +29,17 @@ ROWS_OF_SEARCH = 6000
 """Rows among which a kernel is searched where all of them are not fitted exactly."""
 RATE = 1.5e10
 """Operations per second by which the number of landmarks is chosen."""
+STEPS_OF_LOSSES = {"regression": 1, "classification": 20, "counts": 20, "quantiles": 60}
+"""Passes over all rows that a fit in a span takes, about: one for squares, Newton steps for other losses."""
 FEWEST_LANDMARKS, MOST_LANDMARKS = 200, 4000
+FEWEST_SEARCHED = 300
+"""Rows that a search needs at least."""
+MATRICES = 6
+"""Matrices of the size of the landmarks that a fit in a span holds at most, of a search of so many rows as well."""
 STRENGTH_ROWS, STRENGTH_LANDMARKS = 6000, 300
 """Rows and landmarks for the choice of a strength on rows that its fit did not see."""
+SPAN_PART = 0.25
+"""Of the time of a fit for all rows in the span of landmarks."""
 JUDGED_PART = 0.45
 """Of the time limit of a table for the model that is judged, and again for the one of all rows."""
 BAND_LEVELS = np.linspace(0.0, 1.0, 401)
@@ -44,6 +53,8 @@ class Effort:
     seconds: float = 300.0
     seed: int = 0
     tell: Callable[[str], None] = field(default=lambda text: None)
+    memory: int | None = None
+    """Bytes that it may take beside the table; the machine's if None."""
 
 
 @dataclass(frozen=True)
@@ -96,29 +107,59 @@ class SearchedMachine:
         return self.machine.predict_proba(self.rows_of(frame))
 
 
+@dataclass(frozen=True)
+class Route:
+    """How many rows are fitted exactly, or searched, and how many landmarks there are."""
+
+    n: int
+    exact: bool
+    searched: int
+    landmarks: int
+    why: str
+    """Why not all rows are fitted exactly."""
+
+    @classmethod
+    def of(cls, target: Target, n: int, seconds: float, memory: int | None) -> Route:
+        """The route of n rows that fits time and memory, or an error."""
+        most = EXACT_ROWS_OF_LOSSES if target.task in ("counts", "quantiles") else EXACT_ROWS
+        fitting = n if memory is None else int(np.sqrt(memory / (8 * MATRICES)))
+        if fitting < min(n, FEWEST_SEARCHED):
+            least = 8 * MATRICES * min(n, FEWEST_SEARCHED) ** 2
+            raise TableError(
+                f"The memory is {memory} bytes, and a fit of {n:,} rows takes {least / 1e6:.3g} MB at least; give more."
+            )
+        if n <= min(most, fitting):
+            return cls(n, True, n, 0, "")
+        m = landmarks_for(n, seconds / STEPS_OF_LOSSES[target.task])
+        why = f"an exact fit is for up to {most:,} rows" if n > most else "an exact fit does not fit the memory"
+        return cls(n, False, min(n, ROWS_OF_SEARCH, fitting), min(m, fitting), why)
+
+    @property
+    def words(self) -> str:
+        """The fit of all rows in words."""
+        if self.exact:
+            return f"all {self.n:,} rows fitted exactly"
+        return f"all {self.n:,} rows fitted in the span of {self.landmarks:,} landmarks (Nystroem), as {self.why}"
+
+
 def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort) -> tuple[Any, str]:
     """The fitted model of a treated frame, and its route in words."""
     n, is_loss = len(y), target.task in ("counts", "quantiles")
-    exact = n <= (EXACT_ROWS_OF_LOSSES if is_loss else EXACT_ROWS)
-    if exact and not is_loss:
+    route = Route.of(target, n, SPAN_PART * effort.seconds, effort.memory)
+    if route.exact and not is_loss:
         effort.tell(f"searching a kernel by leave-one-out among {n:,} rows")
         model = _searcher(target, effort, 0.8).fit(frame, y)
-        return model, f"{type(model).__name__}: kernel and strength by leave-one-out, all {n:,} rows fitted exactly"
-    some = np.sort(np.random.default_rng(effort.seed).permutation(n)[:ROWS_OF_SEARCH])
+        return model, f"{type(model).__name__}: kernel and strength by leave-one-out, {route.words}"
+    some = np.sort(np.random.default_rng(effort.seed).permutation(n)[: min(route.searched, ROWS_OF_SEARCH)])
     effort.tell(f"searching a kernel by leave-one-out among {len(some):,} of {n:,} rows")
     searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), _search_targets(target, y[some]))
     rows = searched.rows_of(frame)
     centre = np.median(rows, axis=0) if isinstance(rows, np.ndarray) else None
     rows = _centred(rows, centre)
-    kernel, words = searched.kernel_, f"all {n:,} rows fitted exactly"
-    if not exact:
-        m = landmarks_for(n, 0.25 * effort.seconds)
-        kernel, words = (
-            Nystroem(kernel, m, random_state=effort.seed),
-            f"all {n:,} rows fitted in the span of {m:,} landmarks (Nystroem), as more than "
-            f"{EXACT_ROWS_OF_LOSSES if is_loss else EXACT_ROWS:,} rows take too long exactly",
-        )
-    effort.tell(words)
+    kernel = searched.kernel_
+    if not route.exact:
+        kernel = Nystroem(kernel, route.landmarks, random_state=effort.seed)
+    effort.tell(route.words)
     machine = _machine(target, kernel, searched, rows, y, effort)
     residuals = None
     if isinstance(machine, KernelRidge):
@@ -126,20 +167,15 @@ def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort) -> tu
     name = type(machine).__name__
     return (
         SearchedMachine(searched, machine, centre, residuals),
-        f"{name}: kernel by leave-one-out among {len(some):,} rows, {words}",
+        f"{name}: kernel by leave-one-out among {len(some):,} rows, {route.words}",
     )
 
 
-def route_words(target: Target, n: int, seconds: float) -> str:
+def route_words(target: Target, n: int, seconds: float, memory: int | None = None) -> str:
     """The route that a table of n rows takes, in words."""
-    most = EXACT_ROWS_OF_LOSSES if target.task in ("counts", "quantiles") else EXACT_ROWS
-    if n <= most:
-        return f"The kernel is searched by leave-one-out, and all {n:,} rows are fitted exactly."
-    m = landmarks_for(n, 0.25 * JUDGED_PART * seconds)
-    return (
-        f"The kernel is searched by leave-one-out among {ROWS_OF_SEARCH:,} rows, and all {n:,} rows are fitted in the "
-        f"span of {m:,} landmarks, as an exact fit is for up to {most:,} rows."
-    )
+    route = Route.of(target, n, SPAN_PART * JUDGED_PART * seconds, memory)
+    among = "" if route.exact else f" among {route.searched:,} rows"
+    return f"The kernel is searched by leave-one-out{among}, and {route.words.replace(' rows', ' rows are', 1)}."
 
 
 def landmarks_for(n: int, seconds: float) -> int:
@@ -149,6 +185,7 @@ def landmarks_for(n: int, seconds: float) -> int:
 
 def _searcher(target: Target, effort: Effort, share: float) -> Any:
     options: dict[str, Any] = {"time_limit": share * effort.seconds, "random_state": effort.seed}
+    options["memory"] = effort.memory
     if target.is_classes:
         return KernelClassifier(**options)
     return KernelRegressor(criterion="huber" if target.loss in ("huber", "quantiles") else "squared", **options)

@@ -86,6 +86,20 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Suspicion:
+    """A training row, its target, and what the others predict for it."""
+
+    row: int
+    given: Any
+    others_predict: Any
+    strength: float
+    """Of numbers how many robust standard deviations they are off; of classes by how much the others prefer another."""
+
+    def __str__(self) -> str:
+        return f"row {self.row}: {self.given} given, the others predict {self.others_predict} ({self.strength:.1f})"
+
+
+@dataclass(frozen=True)
 class HeldOut:
     """Rows that the judged model did not see: truth and predictions, in the order of the table."""
 
@@ -148,6 +162,11 @@ class Outcome:
     seconds: float
     reproduce: dict[str, Any]
     """"command", "seed", "versions" (by package), "data_sha256", "data", "time_limit", "settings"."""
+
+    importance: tuple[tuple[str, float], ...] = ()
+    """By how much the first score falls when a column is shuffled among rows set aside, the largest first."""
+    suspicious: tuple[Suspicion, ...] = ()
+    """Rows of the table, from 0, whose targets the others contradict."""
 
     def without_rows(self) -> Outcome:
         """The same without the rows set aside, for model files."""

@@ -27,7 +27,7 @@ def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
     """
     jinja = _jinja()
     environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"number": _number, "sentence": _sentence}
+    environment.filters |= {"number": _number, "sentence": _sentence, "cell": _cell_words}
     text = resources.files("representer.tables").joinpath("report.html").read_text(encoding="utf-8")
     markup, effects = jinja.filters.Markup, tuple(effects)  # our own pictures are no text to be escaped
     sections = [
@@ -40,6 +40,7 @@ def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
         figures=[(markup(picture), words) for picture, words in _figures(outcome)],
         confusion=_confusion(outcome),
         effects=effects,
+        most=max([each.importance for each in effects if each.importance > 0.0], default=1.0),
         sections=sections,
         section_words=ALONG_CLASSES.format(outcome.classes[-1]) if outcome.classes else ALONG,
         reproduce=[(key, _plain_words(value)) for key, value in outcome.reproduce.items() if key != "command"],
@@ -112,6 +113,10 @@ def _number(value: float) -> str:
         return "–"
     text = f"{float(f'{value:.4g}'):,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
     return text.replace("-", "−")
+
+
+def _cell_words(value: Any) -> str:
+    return _number(value) if isinstance(value, float) else str(value)
 
 
 def _sentence(text: str) -> str:

@@ -22,6 +22,8 @@ class Split:
 
     pairs: list[tuple[np.ndarray, np.ndarray]]
     words: str
+    time: str = ""
+    """The column of dates by which the last rows were set aside."""
 
     @property
     def is_folds(self) -> bool:
@@ -47,9 +49,8 @@ def split_rows(y: np.ndarray, seed: int, *, order: tuple[str, np.ndarray] | None
         places = np.argsort(order[1], kind="stable")
         cut = n - max(1, round(ASIDE * n))
         pair = np.sort(places[:cut]), np.sort(places[cut:])
-        return Split(
-            [pair], f"the last {len(pair[1]):,} rows by {order[0]!r} were set aside, as a model meets later rows"
-        )
+        words = f"the last {len(pair[1]):,} rows by {order[0]!r} were set aside, as a model meets later rows"
+        return Split([pair], words, order[0])
     strata = strata_of(y)
     how = "with the same share of each class" if y.dtype.kind in "OU" else "with the same distribution of the target"
     if n >= FOLDED_ROWS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,25 +12,14 @@ from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.problems.ridge import RidgeProblem
 from representer.solvers.leave_one_out import leave_one_out
+from representer.tables.outcome import HeldOut, Suspicion
 
 MOST_LEFT_OUT = 3000
 """Rows among which suspicious ones are looked for, evenly spaced over all."""
 FAR = 4.0
 """Robust standard deviations from which a number is suspicious."""
-
-
-@dataclass(frozen=True)
-class Suspicion:
-    """A training row, its target, and what the others predict for it."""
-
-    row: int
-    given: Any
-    others_predict: Any
-    strength: float
-    """Of numbers how many robust standard deviations they are off; of classes by how much the others prefer another."""
-
-    def __str__(self) -> str:
-        return f"row {self.row}: {self.given} given, the others predict {self.others_predict} ({self.strength:.1f})"
+SURE = 0.8
+"""Excess of the probability of another class from which a label of a row set aside is suspicious."""
 
 
 def suspicious_labels(model: Any, y: Any, n: int = 10) -> tuple[Suspicion, ...]:
@@ -89,4 +77,22 @@ def _classes(rows: np.ndarray, y: np.ndarray, classes: np.ndarray, values: np.nd
     order = [i for i in np.argsort(-excess, kind="stable")[:n] if excess[i] > 0.0]
     return tuple(
         Suspicion(int(rows[i]), y[rows[i]].item(), classes[values[i].argmax()].item(), float(excess[i])) for i in order
+    )
+
+
+def far_off(held: HeldOut, classes: tuple[str, ...], n: int = 10) -> tuple[Suspicion, ...]:
+    """The n most suspicious of rows that a model had not seen, by its predictions of them."""
+    if not len(held.rows):
+        return ()
+    if held.probabilities is not None:
+        own = np.searchsorted(np.array(classes), held.truth)
+        strength = held.probabilities.max(axis=1) - held.probabilities[np.arange(len(own)), own]
+        least = SURE
+    else:
+        errors = np.asarray(held.truth, np.float64) - held.prediction
+        errors = errors if held.std is None else errors / np.maximum(held.std, 1e-300)
+        strength, least = np.abs(errors) / max(1.4826 * float(np.median(np.abs(errors))), 1e-300), FAR
+    order = [i for i in np.argsort(-strength, kind="stable")[:n] if strength[i] > least]
+    return tuple(
+        Suspicion(int(held.rows[i]), held.truth[i].item(), held.prediction[i].item(), float(strength[i])) for i in order
     )

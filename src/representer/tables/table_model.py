@@ -90,10 +90,10 @@ class TableModel:
             return type(source)(columns, index=source.index)
         return polars_library().DataFrame(columns)
 
-    def predicted(self, frame: Any) -> Predictions:
-        """The same as arrays, for a treated frame."""
-        estimator, target = self.estimator, self.target
-        unfamiliar = self.familiarity.unfamiliar(estimator.rows_of(frame))
+    def predicted(self, frame: Any, bands: bool = True) -> Predictions:
+        """The same as arrays, for a treated frame; without ``bands`` only what scores need, which is much quicker."""
+        estimator, target, none = self.estimator, self.target, np.zeros(frame.height, bool)
+        unfamiliar = self.familiarity.unfamiliar(estimator.rows_of(frame)) if bands else none
         if target.is_classes:
             shares = estimator.predict_proba(frame)
             labels = np.asarray(estimator.classes_)[shares.argmax(axis=1)]
@@ -103,6 +103,8 @@ class TableModel:
             return Predictions(rate, unfamiliar, np.sqrt(rate), lambda level: _poisson_ends(rate, level))
         if target.task == "quantiles":
             return self._quantiles(estimator.predict(frame).reshape(frame.height, -1), unfamiliar)
+        if not bands:
+            return Predictions(target.mean_of(estimator.predict(frame)), unfamiliar)
         return self._regression(frame, unfamiliar)
 
     def _quantiles(self, found: np.ndarray, unfamiliar: np.ndarray) -> Predictions:
