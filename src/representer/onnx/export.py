@@ -11,11 +11,15 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from representer.estimators.gaussian_process_classifier import GaussianProcessClassifier
+from representer.estimators.kernel_classifier import KernelClassifier
+from representer.estimators.poisson_regression import KernelPoissonRegression
 from representer.features.random_features import RandomFeatures
 from representer.functions import Function
 from representer.kernels.basis import Points
 from representer.kernels.laws import Waves
 from representer.onnx.kernel_nodes import Rows, block, dense, diagonal
+from representer.onnx.latent_classes import class_outputs
 from representer.onnx.nodes import Graph, library
 
 CHECKED_POINTS = 200
@@ -69,21 +73,27 @@ def to_onnx(model: Any, dtype: Any = np.float64) -> Exported:
 
 def _points(model: Any) -> Any:
     """The inputs that a model stores."""
+    if isinstance(model, GaussianProcessClassifier):
+        return _numbers(model.X_fit_)
     if hasattr(model, "basis_"):  # a transformer
         return model.kernel_.landmarks if hasattr(model.kernel_, "landmarks") else np.zeros((1, model.n_features_in_))
     function = getattr(model, "eigenfunctions_", None) or getattr(model, "function_", None)
     if not isinstance(function, Function):
         raise TypeError(
             f"{type(model).__name__} has no ONNX form; there are forms of kernel ridge, support vector machines, "
-            "logistic regression, GaussianProcessRegressor, KernelPCA, Nystroem and RandomFeatures."
+            "logistic regression, Gaussian processes, KernelPCA, Nystroem and RandomFeatures."
         )
     if isinstance(function.X, Points):
         return np.zeros((1, model.n_features_in_))
     if function.kernel.precomputed:
         raise TypeError("A precomputed Gram matrix has no ONNX form: the kernel is not known; give a kernel.")
-    if not hasattr(function.X, "shape"):
+    return _numbers(function.X)
+
+
+def _numbers(points: Any) -> Any:
+    if not hasattr(points, "shape"):
         raise TypeError("ONNX has operators for rows of numbers, and these are other inputs; use representer.save.")
-    return function.X
+    return points
 
 
 def _values(graph: Graph, function: Function, rows: Rows) -> str:
@@ -124,6 +134,8 @@ def _other(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
         inlier = graph.add("Cast", graph.add("GreaterOrEqual", score, 0.0), to=library().TensorProto.INT64)
         graph.add("Sub", graph.add("Mul", inlier, np.array(2)), np.array(1), name="label")
         return {"label": (np.int64, 1), "score": (graph.dtype, 1)}
+    if isinstance(model, KernelPoissonRegression):
+        values = graph.add("Exp", values)
     if single:
         graph.add("Reshape", values, np.array([-1], np.int64), name="value")
     else:
@@ -159,6 +171,10 @@ def _transformer(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
 
 def _classifier(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
     """Label, decision and probability."""
+    if isinstance(model, GaussianProcessClassifier):
+        return class_outputs(graph, model, rows)
+    if isinstance(model, KernelClassifier):
+        return _calibrated(graph, model, rows)
     values, k = _values(graph, model.function_, rows), len(model.classes_)
     outputs: dict[str, Any] = {}
     columns = model.function_.coef.shape[1] if model.function_.coef.ndim > 1 else 1
@@ -175,12 +191,23 @@ def _classifier(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
     if probability is not None:
         graph.add("Identity", probability, name="probability")
         outputs["probability"] = (graph.dtype, 2)
-    words = model.classes_.dtype.kind not in "biu"
-    classes = model.classes_.astype(object if words else np.int64)
-    classes = np.array([str(each) for each in classes], object) if words else classes
-    graph.add("Gather", classes, index, name="label")
     decision = (graph.dtype, 1 if columns == 1 else 2)
-    return {"label": (str if words else np.int64, 1), "decision": decision} | outputs
+    return {"label": graph.labels(model.classes_, index), "decision": decision} | outputs
+
+
+def _calibrated(graph: Graph, model: KernelClassifier, rows: Rows) -> dict[str, Any]:
+    """Log odds, whose scale and shifts were calibrated, and the softmax of them."""
+    values, k = _values(graph, model.function_, rows), len(model.classes_)
+    each = graph.add("Concat", graph.add("Neg", values), values, axis=1) if k == 2 else values
+    logits = graph.add("Add", graph.add("Mul", each, float(model._calibration[0])), model._calibration[1:])
+    if k == 2:
+        odds = graph.add("MatMul", logits, np.array([-1.0, 1.0])[:, None])
+        graph.add("Reshape", odds, np.array([-1], np.int64), name="decision")
+    else:
+        graph.add("Identity", logits, name="decision")
+    graph.add("Softmax", logits, axis=1, name="probability")
+    label = graph.labels(model.classes_, graph.add("ArgMax", logits, axis=1, keepdims=0))
+    return {"label": label, "decision": (graph.dtype, min(k - 1, 2)), "probability": (graph.dtype, 2)}
 
 
 def _votes(graph: Graph, values: str, k: int) -> str:
@@ -201,10 +228,6 @@ def _probability(graph: Graph, model: Any, values: str, columns: int) -> str | N
         return _two(graph, each) if columns == 1 else _coupled(graph, each, len(model.classes_))
     if not hasattr(model, "predict_proba"):
         return None
-    if type(model).__name__ != "KernelLogisticRegression":
-        raise TypeError(
-            f"Probabilities of {type(model).__name__} have no ONNX form; use KernelLogisticRegression, SVC."
-        )
     return _two(graph, graph.add("Sigmoid", values)) if columns == 1 else graph.add("Softmax", values, axis=1)
 
 
@@ -250,6 +273,12 @@ def _error(proto: Any, model: Any, points: Any, dtype: np.dtype) -> float:
         known = model.transform(given)
     elif hasattr(model, "eigenfunctions_"):
         known = model.eigenfunctions_(given)
+    elif isinstance(model, GaussianProcessClassifier):
+        known = model.latent_mean_and_variance(given)[0]
+    elif name == "value":
+        known = model.predict(given)
+    elif isinstance(model, KernelClassifier):
+        known = model.decision_function(given)
     else:
         known = model.function_(given)
     return float(np.abs(np.asarray(found, np.float64) - np.asarray(known).reshape(found.shape)).max())

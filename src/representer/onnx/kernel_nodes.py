@@ -7,16 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import factorial
 
 from representer.kernels.algebra import Power, Product, Scaled, Sum
 from representer.kernels.base import Kernel
 from representer.kernels.columns import On
 from representer.kernels.constant import Constant
 from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
+from representer.kernels.fingerprints import MinMax, Tanimoto
+from representer.kernels.histogram import Chi2, HistogramIntersection
+from representer.kernels.normalized import Normalized
 from representer.kernels.periodic import Periodic
+from representer.kernels.series import Exp, PowerSeries
+from representer.kernels.spline import Brownian
 from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic
 from representer.onnx.nodes import Graph
 
+MOST_HALVES = 20
+"""Matern kernels up to nu = 20.5 are polynomials times exponentials."""
 MOST_DIFFERENCES = 2**24
 """Stored points times columns up to which kernels of absolute differences are written out."""
 
@@ -54,7 +62,18 @@ def diagonal(graph: Graph, kernel: Kernel, rows: Rows) -> str:
     if kernel.of_inner_product:
         scaled = graph.add("Div", rows.name, _scale(kernel))
         return _outer(graph, kernel, graph.sum(graph.add("Mul", scaled, scaled), 1))
+    if isinstance(kernel, Exp | PowerSeries):
+        return _unary(graph, kernel, diagonal(graph, kernel.kernel, rows))
+    if isinstance(kernel, HistogramIntersection):
+        return graph.sum(rows.name, 1)
+    if isinstance(kernel, Brownian):
+        return graph.add("Pow", _squared_norms(graph, rows), float(kernel.hurst))
     _writer(kernel)  # raises for kernels that are not written
+    if isinstance(kernel, Cosine | Normalized):  # zero where x is
+        inner = _squared_norms(graph, rows) if isinstance(kernel, Cosine) else diagonal(graph, kernel.kernel, rows)
+        return graph.add(
+            "Where", graph.add("Equal", inner, 0.0), 0.0, graph.add("Add", graph.add("Mul", inner, 0.0), 1.0)
+        )
     value = float(kernel.value) if isinstance(kernel, Constant) else 1.0
     return graph.add("Add", graph.add("Mul", graph.sum(rows.name, 1), 0.0), value)
 
@@ -73,9 +92,13 @@ def _squared_distances(graph: Graph, rows: str, points: np.ndarray) -> str:
 
 
 def _stationary(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    scale = _scale(kernel)
-    s = _squared_distances(graph, graph.add("Div", rows.name, scale), dense(points) / scale)
-    return _of_distance(graph, kernel, s)
+    scale, Z = _scale(kernel), dense(points)
+    if isinstance(kernel, Matern) and kernel.nu == 0.5 and Z.size <= MOST_DIFFERENCES:
+        # a kink at 0: the root of a squared distance by products would have half of the digits there
+        each, Z = _by_columns(graph, kernel, rows, points)
+        apart = graph.add("Div", graph.add("Sub", each, Z), scale)
+        return _of_distance(graph, kernel, _total(graph, graph.add("Mul", apart, apart)))
+    return _of_distance(graph, kernel, _squared_distances(graph, graph.add("Div", rows.name, scale), Z / scale))
 
 
 def _of_distance(graph: Graph, kernel: Any, s: str) -> str:
@@ -85,16 +108,21 @@ def _of_distance(graph: Graph, kernel: Any, s: str) -> str:
         return graph.add("Pow", base, -float(kernel.mixture))
     if not isinstance(kernel, Matern) or kernel.nu == np.inf:
         return graph.add("Exp", graph.add("Mul", s, -0.5))
-    r = graph.add("Sqrt", graph.add("Mul", s, 2.0 * kernel.nu))
-    falling = graph.add("Exp", graph.add("Neg", r))
-    if kernel.nu == 0.5:
-        return falling
-    factor = graph.add("Add", r, 1.0)
-    if kernel.nu == 2.5:
-        factor = graph.add("Add", factor, graph.add("Mul", graph.add("Mul", r, r), 1.0 / 3.0))
-    elif kernel.nu != 1.5:
+    p = kernel.nu - 0.5
+    if p != int(p) or p > MOST_HALVES:
         raise TypeError(f"{kernel!r} has no ONNX form, for its Bessel function has none; use nu 0.5, 1.5, 2.5 or inf.")
-    return graph.add("Mul", factor, falling)
+    r = graph.add("Sqrt", graph.add("Mul", s, 2.0 * kernel.nu))
+    i = np.arange(int(p) + 1)
+    terms = factorial(p + i) / (factorial(i) * factorial(p - i)) * factorial(p) / factorial(2.0 * p) * 2.0 ** (p - i)
+    return graph.add("Mul", _horner(graph, terms[::-1], r), graph.add("Exp", graph.add("Neg", r)))
+
+
+def _horner(graph: Graph, coefficients: np.ndarray, x: str) -> str:
+    """sum_p coefficients_p x^p."""
+    total = graph.add("Add", graph.add("Mul", x, 0.0), float(coefficients[-1]))
+    for each in coefficients[-2::-1]:
+        total = graph.add("Add", graph.add("Mul", total, x), float(each))
+    return total
 
 
 def _product(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -119,14 +147,72 @@ def _cosine(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     return graph.add("MatMul", unit, (Z / np.where(lengths > 0, lengths, 1.0)).T)
 
 
-def _laplacian(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    Z, scale = dense(points), _scale(kernel)
+def _by_columns(graph: Graph, kernel: Any, rows: Rows, points: Any) -> tuple[str, np.ndarray]:
+    """Rows of shape (n, 1, d) and points of shape (1, m, d), for kernels that compare entry by entry."""
+    Z = dense(points)
     if Z.size > MOST_DIFFERENCES:
-        raise ValueError(f"Laplacian with {Z.size:,} stored numbers needs as many for each row; use Matern(nu=0.5).")
-    each = graph.add("Unsqueeze", graph.add("Div", rows.name, scale), np.array([1], np.int64))
-    apart = graph.add("Abs", graph.add("Sub", each, (Z / scale)[None]))
-    total = graph.add("ReduceSum", apart, np.array([2], np.int64), keepdims=0)
-    return graph.add("Exp", graph.add("Neg", total))
+        raise ValueError(
+            f"{type(kernel).__name__} with {Z.size:,} stored numbers needs as many for each row; use a kernel of inner "
+            "products or Euclidean distances, such as Matern(nu=0.5)."
+        )
+    return graph.add("Unsqueeze", rows.name, np.array([1], np.int64)), Z[None]
+
+
+def _total(graph: Graph, values: str) -> str:
+    return graph.add("ReduceSum", values, np.array([2], np.int64), keepdims=0)
+
+
+def _laplacian(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    each, Z = _by_columns(graph, kernel, rows, points)
+    apart = graph.add("Abs", graph.add("Sub", graph.add("Div", each, _scale(kernel)), Z / _scale(kernel)))
+    return graph.add("Exp", graph.add("Neg", _total(graph, apart)))
+
+
+def _chi_squares(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    each, Z = _by_columns(graph, kernel, rows, points)
+    apart = graph.add("Sub", each, Z)
+    both = graph.add("Max", graph.add("Add", each, Z), float(np.finfo(graph.dtype).tiny))
+    ratio = graph.add("Div", graph.add("Mul", apart, graph.add("Div", apart, both)), _scale(kernel))
+    return graph.add("Exp", graph.add("Neg", _total(graph, ratio)))
+
+
+def _minima(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    return _total(graph, graph.add("Min", *_by_columns(graph, kernel, rows, points)))
+
+
+def _min_max(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    each, Z = _by_columns(graph, kernel, rows, points)
+    return _ratio(graph, _total(graph, graph.add("Min", each, Z)), _total(graph, graph.add("Max", each, Z)))
+
+
+def _tanimoto(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    if kernel.packed:
+        raise TypeError("Tanimoto of packed bits has no ONNX form; give rows of zeros and ones.")
+    Z = dense(points)
+    common = graph.add("MatMul", rows.name, Z.T)
+    either = graph.add("Sub", graph.add("Add", _squared_norms(graph, rows), (Z**2).sum(axis=1)), common)
+    return _ratio(graph, common, either)
+
+
+def _ratio(graph: Graph, part: str, whole: str) -> str:
+    """part / whole, and 1 where both are 0."""
+    empty = graph.add("Equal", whole, 0.0)
+    return graph.add("Where", empty, 1.0, graph.add("Div", part, graph.add("Where", empty, 1.0, whole)))
+
+
+def _squared_norms(graph: Graph, rows: Rows) -> str:
+    """|x_i|^2, shape (n, 1)."""
+    return graph.sum(graph.add("Mul", rows.name, rows.name), 1)
+
+
+def _brownian(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    each, Z = _by_columns(
+        graph, kernel, rows, points
+    )  # roots of squared distances by products would lose half the digits
+    apart = graph.add("Sub", each, Z)
+    between = graph.add("Pow", _total(graph, graph.add("Mul", apart, apart)), float(kernel.hurst))
+    sizes = graph.add("Add", diagonal(graph, kernel, rows), (Z[0] ** 2).sum(axis=1) ** kernel.hurst)
+    return graph.add("Mul", graph.add("Sub", sizes, between), 0.5)
 
 
 def _periodic(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -156,6 +242,25 @@ def _power(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     return graph.add("Pow", block(graph, kernel.kernel, rows, points), float(kernel.exponent))
 
 
+def _unary(graph: Graph, kernel: Any, values: str) -> str:
+    """A function of kernel values."""
+    return (
+        graph.add("Exp", values) if isinstance(kernel, Exp) else _horner(graph, np.asarray(kernel.coefficients), values)
+    )
+
+
+def _outside(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    return _unary(graph, kernel, block(graph, kernel.kernel, rows, points))
+
+
+def _normalized(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    root = np.sqrt(kernel.kernel.diag(points))
+    ours = graph.add("Sqrt", diagonal(graph, kernel.kernel, rows))
+    ours = graph.add("Where", graph.add("Equal", ours, 0.0), 1.0, ours)
+    inverse = np.divide(1.0, root, out=np.zeros(len(root)), where=root > 0)
+    return graph.add("Mul", graph.add("Div", block(graph, kernel.kernel, rows, points), ours), inverse)
+
+
 def _on(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     return block(graph, kernel.kernel, _picked(graph, kernel, rows), kernel.pick(points))
 
@@ -180,12 +285,20 @@ WRITERS: dict[type, Callable[[Graph, Any, Rows, Any], str]] = {
     Sigmoid: _product,
     Cosine: _cosine,
     Laplacian: _laplacian,
+    Chi2: _chi_squares,
+    HistogramIntersection: _minima,
+    MinMax: _min_max,
+    Tanimoto: _tanimoto,
+    Brownian: _brownian,
     Periodic: _periodic,
     Constant: _constant,
     Sum: _binary,
     Product: _binary,
     Scaled: _scaled,
     Power: _power,
+    Exp: _outside,
+    PowerSeries: _outside,
+    Normalized: _normalized,
     On: _on,
 }
 
@@ -194,7 +307,7 @@ def _writer(kernel: Kernel) -> Callable[[Graph, Any, Rows, Any], str]:
     if type(kernel) not in WRITERS:
         known = ", ".join(sorted(each.__name__ for each in WRITERS))
         raise TypeError(
-            f"{kernel!r} has no ONNX form: ONNX has operators for rows of numbers, not for strings, graphs or code "
-            f"in Python. There are forms of {known}; representer.save keeps any model."
+            f"{kernel!r} has no ONNX form: runtimes have operators for rows of numbers, not for strings, graphs, code "
+            f"in Python, or angles in float64. There are forms of {known}; representer.save keeps any model."
         )
     return WRITERS[type(kernel)]

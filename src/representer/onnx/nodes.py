@@ -51,6 +51,13 @@ class Graph:
         """The sum along an axis, which stays with length one."""
         return self.add("ReduceSum", values, np.array([axis], np.int64), keepdims=1)
 
+    def labels(self, classes: np.ndarray, index: str) -> tuple[Any, int]:
+        """A node "label", the class of each index; its dtype and number of dimensions."""
+        words = classes.dtype.kind not in "biu"
+        known = np.array([str(each) for each in classes], object) if words else classes.astype(np.int64)
+        self.add("Gather", known, index, name="label")
+        return str if words else np.int64, 1
+
     def model(self, n_columns: int, outputs: dict[str, Any], metadata: dict[str, str]) -> Any:
         """The checked model from rows "X" to outputs: the number of dimensions of each, and a dtype of numpy or str."""
         helper = self.onnx.helper
