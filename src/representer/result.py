@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from representer.gram import through_features
+
 Progress = Callable[[str, float], Any]
 """Called with what is done and how far off the solution is (residual, gap or violation) after each step; true stops."""
 
@@ -76,11 +78,14 @@ class Plan:
 
 def plan_of_products(what: str, gram: Any, more: int, products: int) -> Plan:
     """The plan of so many products with K, which is stored if it takes at most a quarter of the memory."""
-    n, size = len(gram), len(gram) ** 2 * gram.dtype.itemsize
-    stored = size <= gram.memory // 4
+    n, size, fewer = len(gram), len(gram) ** 2 * gram.dtype.itemsize, through_features.are_fewer(gram)
+    stored = size <= gram.memory // 4 and not fewer
     reason = "the kernel matrix fits the memory" if stored else "the kernel matrix is computed anew in each product"
     values = n * (n + 1) // 2 * (1 if stored else products)
     seconds = 2e-9 * values + 1e-10 * n * n * products
+    if fewer:
+        values = 2 * n * int(through_features.numbers_in_a_row(gram.kernel, gram.column_inputs) or 1) * products
+        reason, seconds = "products go through the features of the kernel", 1e-9 * values
     plan = Plan(what, reason, size * stored + gram.nbytes + more, values, seconds)
     return plan.within(gram.memory, "use fewer rows, or a larger memory=")
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from representer import HSIC
+from representer import HSIC, Nystroem
 from representer.estimators import independence
 from representer.kernels import RBF, Laplacian, Linear, Matern, On, Precomputed, Sigmoid, Spectrum
 
@@ -197,3 +197,16 @@ def test_numbers_are_one_column(rng):
     columns = test.test(x[:, None], y[:, None])
     for outcome in (test.test(x, y), test.test(x.tolist(), pd.Series(y))):
         assert (outcome.statistic, outcome.pvalue) == (columns.statistic, columns.pvalue)
+
+
+@pytest.mark.parametrize("statistic", ["biased", "unbiased"])
+def test_factors_of_kernels_with_few_features_are_these(rng, statistic):
+    X, Y = rng.normal(size=(90, 2)), rng.normal(size=(90, 1))
+    kernels = [Nystroem(RBF(), 12).with_default_scales(Z) for Z in (X, Y)]
+    ours, whole = (
+        HSIC(*kernels, statistic=statistic, n_permutations=49, method=method).test(X, Y) for method in ("auto", "dense")
+    )
+    assert "factors of rank 12" in ours.method
+    assert ours.error_bound == 0.0
+    np.testing.assert_allclose(ours.statistic, whole.statistic, rtol=1e-10)
+    np.testing.assert_allclose(ours.null, whole.null, rtol=1e-9)

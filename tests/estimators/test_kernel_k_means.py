@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn_contract import faults
 
-from representer import KernelKMeans
+from representer import KernelKMeans, Nystroem
 from representer.estimators import kernel_k_means
-from representer.kernels import RBF, Jaccard, Linear, Matern, Sigmoid, Spectrum
+from representer.kernels import RBF, Callable, Jaccard, Linear, Matern, Sigmoid, Spectrum
 
 
 def data(n=200, k=4, width=3, seed=0):
@@ -222,3 +222,13 @@ def test_certificate_is_that_of_the_centres(rng):
     gain = members.sum(axis=0) @ np.einsum("ic,ij,jc->c", change, RBF(1.0)(X), change)
     assert early.certificate_.residual == pytest.approx(gain / early.inertia_, rel=1e-9)
     assert not early.certificate_.converged
+
+
+def test_kernels_with_few_features_need_no_matrix():
+    X = data(120)
+    kernel = Nystroem(RBF(2.0), 25).with_default_scales(X)
+    kernels = kernel, Callable(lambda A, B: kernel(A, B))
+    ours, whole = (KernelKMeans(4, kernel=k, n_init=2).fit(X) for k in kernels)
+    np.testing.assert_allclose(ours.inertia_, whole.inertia_, rtol=1e-12)
+    np.testing.assert_array_equal(ours.labels_, whole.labels_)
+    assert "through the features" in ours.plan(X).reason

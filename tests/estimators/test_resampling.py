@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from representer import Gram
-from representer.estimators.resampling import Outcome, combine, dot, forms
+from representer.estimators.resampling import Outcome, combine, dot, forms, forms_of_features
 from representer.kernels import RBF, Linear, Spectrum
 
 
@@ -44,6 +44,19 @@ def test_forms_of_blocks(block, rng):
     values, _, own = naive_forms(RBF()(X) * inside, S)
     np.testing.assert_allclose(result.values, values, rtol=1e-5, atol=1e-5 * n)
     np.testing.assert_allclose(result.own, own, atol=1e-12 * n)
+
+
+@pytest.mark.parametrize("block", [None, 5])
+def test_forms_of_features_are_those_of_their_matrix(block, rng):
+    phi, signs = rng.normal(size=(20, 3)), (2 * rng.integers(0, 2, (20, 4)) - 1).astype(np.int8)
+    H = phi @ phi.T
+    np.fill_diagonal(H, 0.0)
+    if block:
+        H *= np.equal.outer(np.arange(20) // block, np.arange(20) // block)
+    found, S = forms_of_features(phi, signs, block), signs.astype(float)
+    np.testing.assert_allclose(found.values, np.einsum("ib,ij,jb->b", S, H, S), atol=1e-12)
+    np.testing.assert_allclose(found.sums, H.sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(found.own, S[:, 0] * (H @ S[:, 0]), atol=1e-12)
 
 
 def test_results_do_not_depend_on_threads(rng):

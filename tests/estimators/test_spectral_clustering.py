@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn_contract import faults
 
-from representer import SpectralClustering
-from representer.kernels import RBF, Spectrum
+from representer import Nystroem, SpectralClustering
+from representer.kernels import RBF, Callable, Spectrum
 
 
 def data(n=200, k=4, width=3, seed=0):
@@ -135,3 +135,13 @@ def test_eigenvectors_that_are_off_are_told(rng, monkeypatch):
     monkeypatch.setattr(SpectralClustering, "_eigenvectors", off)
     with pytest.warns(ConvergenceWarning, match=r"residual \|N u - lambda u\| of 0.01"):
         SpectralClustering(2).fit(rng.normal(size=(30, 2)))
+
+
+def test_kernels_with_few_features_need_no_matrix():
+    X = data(120)
+    kernel = Nystroem(RBF(2.0), 25).with_default_scales(X)
+    ours, whole = (SpectralClustering(4, kernel=k).fit(X) for k in (kernel, Callable(lambda A, B: kernel(A, B))))
+    np.testing.assert_allclose(ours.eigenvalues_, whole.eigenvalues_, atol=1e-12)
+    assert adjusted_rand_score(ours.labels_, whole.labels_) == 1.0
+    assert "through the features" in ours.plan(X).reason
+    assert ours.certificate_.converged

@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator
 
-from representer import MMD, mean_embedding
+from representer import MMD, Nystroem, mean_embedding
 from representer.estimators import resampling, two_sample
 from representer.kernels import RBF, Callable, Laplacian, Linear, Matern, On, Sigmoid, Spectrum
 
@@ -422,3 +422,17 @@ def test_drawing_in_parts_is_drawing_at_once(monkeypatch, rng):
             outcomes[drawn, null] = MMD(null=null, n_permutations=49, random_state=0).test(X, Y).null
     for null in ("permutation", "wild_bootstrap"):
         np.testing.assert_allclose(outcomes[100, null], outcomes[2**22, null], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"statistic": "biased"}, {"null": "wild_bootstrap"}, {"block_size": 10}], ids=str
+)
+def test_kernels_with_few_features_need_no_matrix(rng, monkeypatch, options):
+    X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 0.3
+    kernel = Nystroem(RBF(), 8).with_default_scales(X)
+    whole = MMD(Callable(lambda A, B: kernel(A, B)), n_permutations=49, **options).test(X, Y)
+    monkeypatch.setattr(two_sample, "forms", None)
+    ours = MMD(kernel, n_permutations=49, **options).test(X, Y)
+    np.testing.assert_allclose(ours.statistic, whole.statistic, rtol=1e-12)
+    np.testing.assert_allclose(ours.null, whole.null, atol=1e-6 * np.abs(whole.null).max())  # theirs are float32
+    assert ours.pvalue == whole.pvalue

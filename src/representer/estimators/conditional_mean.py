@@ -13,13 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.conditional_in_span import ConditionalInSpan
+from representer.estimators.in_span import basis_for, function_of, with_approximation
 from representer.estimators.inputs import in_column, to_kernel
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.problems.ridge import RidgeProblem
-from representer.result import Budget, Certificate, Plan, Result, Work, certify
+from representer.result import Budget, Certificate, Plan, Result, Work, certificate_of, certify
+from representer.rows import tables
+from representer.rows.arrays import ArrayRows
 from representer.rows.validation import check_inputs
 from representer.solvers import cholesky, choose
 from representer.solvers.memory import bytes_of_tiles
@@ -43,7 +47,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
     alpha : float
         Strength of the regulariser, as in `KernelRidge`; n lambda in papers that divide by n.
     solver : {"auto", "cholesky", "conjugate_gradient"}
-        As in `KernelRidge`. A Cholesky factor is computed by `fit` and kept; conjugate gradients solve anew for each
+        As in `KernelRidge`. "auto" solves in the span of the basis where ``kernel_x`` has one, such as `Nystroem`, with
+        m x m matrices. A Cholesky factor is computed by `fit` and kept; conjugate gradients solve anew for each
         call and store no n x n matrix; `fit` solves once for its certificate.
     tol : float
         Relative residual of conjugate gradients.
@@ -123,8 +128,20 @@ class ConditionalMeanEmbedding(KernelEstimator):
         return self._problem_of(self.kernel_x_, self.X_fit_)
 
     @cached_property
+    def _span(self) -> ConditionalInSpan | None:
+        return self._span_of(self.kernel_x_, self.X_fit_)
+
+    @cached_property
+    def _across(self) -> tuple[Any, np.ndarray] | None:
+        """The basis of an approximated kernel of y, and sum_i phi(y_i) phi(x_i)'."""
+        if self._span is None or self.kernel_y_.original is self.kernel_y_ or self.kernel_y_.basis is None:
+            return None
+        basis = self.kernel_y_.basis(self.Y_fit_)
+        return basis, self._span.across(self.Y_fit_, basis)
+
+    @cached_property
     def _plan(self) -> Plan:
-        return self._plan_of(self._problem, self._budget())
+        return self._plan_in(self._span, self.kernel_x_, self.X_fit_)
 
     @cached_property
     def _factor(self) -> Any:
@@ -134,8 +151,17 @@ class ConditionalMeanEmbedding(KernelEstimator):
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
         """How `fit` and the first use solve for these inputs, why, and the memory and time that it takes."""
-        kernel_x, _ = self._kernels()
-        return self._plan_of(self._problem_of(kernel_x.with_default_scales(X), X), self._budget())
+        kernel_x = self._kernels()[0].with_default_scales(X)
+        return self._plan_in(self._span_of(kernel_x, X), kernel_x, X)
+
+    def _span_of(self, kernel: Kernel, X: Any) -> ConditionalInSpan | None:
+        """In the span of the basis of the kernel of x; None without one, or where another solver is asked for."""
+        basis = basis_for(kernel, X) if self.solver == "auto" else None
+        return None if basis is None else ConditionalInSpan(basis, X, float(self.alpha), self.threads)
+
+    def _plan_in(self, span: ConditionalInSpan | None, kernel: Kernel, X: Any) -> Plan:
+        budget = self._budget()
+        return self._plan_of(self._problem_of(kernel, X), budget) if span is None else span.plan(budget)
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
         """Both kernels, after all parameters are checked."""
@@ -167,8 +193,13 @@ class ConditionalMeanEmbedding(KernelEstimator):
 
     def _certificate(self, begin: float) -> Certificate:
         """Of b(x) = (K + alpha I)^(-1) k(x) for some of the training inputs x."""
-        n, plan = self._problem.n, self._plan
+        n, plan = checks.number_of(self.X_fit_), self._plan
         some = np.linspace(0, n - 1, min(n, CERTIFIED)).astype(int)
+        if self._span is not None:
+            judgement = self._span.judge(tables.at(tables.sliceable(self.X_fit_), some))
+            work = Work(plan.solver, plan.reason, 1, plan.bytes, perf_counter() - begin, "float64", 1)
+            certificate = certificate_of([judgement], work, self.tol, n * self._span.basis.size)
+            return with_approximation(certificate, self._span.basis, ArrayRows(self.X_fit_), None)
         columns = self._problem.gram.astype(np.float64).block(slice(None), some)
         if self._factor is None:
             return self._iterate(columns).certificate
@@ -197,6 +228,11 @@ class ConditionalMeanEmbedding(KernelEstimator):
         """mu(x) as a Function of y, with one output for each x in X."""
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_x_, reset=False)
+        if self._span is not None:
+            Z = self._span.solutions(X)
+            if self._across is not None:
+                return function_of(self._across[0], self._across[1] @ Z, 0.0, self.threads)
+            return Function(self.kernel_y_, self.Y_fit_, self._span.weights(Z), threads=self.threads)
         known: Any = self._problem.gram
         A = self.kernel_x_.prepare(X, like=known.inputs)
         values = Gram.of(self.kernel_x_, A, known.inputs, threads=self.threads).dense().astype(np.float64, copy=False)
@@ -209,13 +245,15 @@ class ConditionalMeanEmbedding(KernelEstimator):
         """
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_x_, reset=False)
-        values, n = np.asarray(g(self.Y_fit_) if callable(g) else g), self._problem.n
+        values, n = np.asarray(g(self.Y_fit_) if callable(g) else g), checks.number_of(self.X_fit_)
         if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or len(values) != n:
             raise ValueError(
                 f"g gives {values.dtype} of shape {values.shape}; it needs one number, or one row of them, for each of "
                 f"the {n} inputs y."
             )
         checks.finite(values, "g")
+        if self._span is not None:
+            return self._span.regression(values.astype(np.float64))(X)
         known: Any = self._problem.gram
         coef = self._solve(values.astype(np.float64))
         return Function(self.kernel_x_, self.X_fit_, coef, prepared=known.inputs, threads=self.threads)(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,17 @@ from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Trans
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.discriminant_in_span import DiscriminantInSpan
+from representer.estimators.in_span import basis_for, function_of, kernel_for_rows, with_approximation
 from representer.estimators.inputs import check_labels, check_weights, to_kernel
+from representer.estimators.row_targets import labels
 from representer.functions import Function
-from representer.gram.tiled import Gram
 from representer.kernels import checks
+from representer.kernels.base import Kernel
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
+from representer.rows.arrays import ArrayRows
+from representer.rows.base import Rows
 from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import choose
 
@@ -31,7 +37,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
     regression on the indicators of the classes and an eigenproblem as small as the number of classes: no n x n
     eigenvectors are computed. They are scaled such that (S + alpha) / n is the identity; a new input belongs to the
     class with the nearest mean in that space, with the logarithms of the priors added. With the linear kernel and a
-    small alpha this is linear discriminant analysis.
+    small alpha this is linear discriminant analysis. A kernel with a basis, such as `Nystroem`, is solved in its span
+    from sums over rows, which may lie in files or on a cluster.
 
     Parameters
     ----------
@@ -104,18 +111,30 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         self.random_state = random_state
         self.verbose = verbose
 
+    takes_rows = True
+
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelFisherDiscriminant:
-        """Fit to inputs X and labels y."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelFisherDiscriminant:
+        """Fit to inputs X and labels y, or to rows that bring their labels."""
         reset_fitted(self, "loo_scores_")
+        alphas = self._alphas()
+        if isinstance(X, Rows):
+            labelled = labels(self, X, y, sample_weight)
+            self._check_classes(labelled.masses)
+            rows = labelled.indicators()
+            kernel = kernel_for_rows(self._given_kernel(), rows)
+            return self._fit_in_span(kernel, self._span_of(kernel, X, rows, labelled.masses))
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         self.classes_, label = check_labels(self, X, y)
         weights = check_weights(sample_weight, X)
         indicators = np.eye(len(self.classes_))[label]
         sizes = indicators.sum(axis=0) if weights is None else weights @ indicators
-        alphas = self._alphas()
         self._check_classes(sizes)
-        gram, budget = self._gram(self._kernel_for(X, weights), X), self._budget()
+        kernel = self._kernel_for(X, weights)
+        span = self._span_of(kernel, X, ArrayRows(X, indicators, weights), sizes)
+        if span is not None:
+            return self._fit_in_span(kernel, span)
+        gram, budget = self._gram(kernel, X), self._budget()
         problem = RidgeProblem(gram, indicators, np.full(len(sizes), alphas[0]), weights, True)
         with budget.progress, _parallel.blas_threads_for(problem.n):
             if np.ndim(self.alpha):
@@ -125,17 +144,48 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
                 plan.require()
                 budget.progress.expect(plan.solver, plan.seconds)
                 result = solver.solve(problem, budget, plan.reason)
-        self.alpha_ = float(problem.alpha[0])
-        self.kernel_, self.certificate_, self.X_fit_ = gram.kernel, result.certificate, X
-        self.n_iter_ = max(1, result.certificate.iterations)
-        self._keep(gram, result, indicators, sizes, weights)
-        self._warn_unless_converged(result.certificate, "use a larger alpha, tol or max_iter")
+        self.alpha_, self.kernel_, self.X_fit_ = float(problem.alpha[0]), gram.kernel, X
+        fitted = gram.astype(np.float64) @ result.coef + result.intercept - sizes / sizes.sum()
+        between = indicators.T @ (fitted if weights is None else weights[:, None] * fitted)
+        scalings, constant = self._keep(between, self.alpha_ * indicators.T @ result.coef, result, sizes)
+        self.function_ = Function(
+            gram.kernel, gram.X, result.coef @ scalings, constant, prepared=gram.inputs, threads=self.threads
+        )
+        return self
+
+    def _span_of(self, kernel: Kernel, X: Any, rows: Rows, sizes: np.ndarray) -> Any:
+        """The discriminant in the span of the kernel's basis; None without one, or with another solver."""
+        basis = basis_for(kernel, X) if self.solver == "auto" or isinstance(X, Rows) else None
+        return None if basis is None else DiscriminantInSpan(basis, rows, sizes, self._alphas(), self.threads)
+
+    def _fit_in_span(self, kernel: Kernel, span: DiscriminantInSpan) -> KernelFisherDiscriminant:
+        budget = self._budget()
+        plan = span.plan(budget)
+        plan.require()
+        with budget.progress:
+            budget.progress.expect(plan.solver, plan.seconds)
+            path, alpha = span.path(budget), float(span.alphas[0])
+            if np.ndim(self.alpha):
+                Y, w, fits, predictions = span.left_out(path)
+                problem = SimpleNamespace(n=len(Y), targets=Y, weights=w)
+                pairs = zip(predictions, (w[:, None] * (Y - F) for F in fits), strict=True)
+                alpha = self._best(span.alphas, [self._accuracy(problem, p, R, Y.T @ R) for p, R in pairs])
+            result = path.solve(np.full(len(span.sizes), alpha), plan.reason)
+            between, within = span.scatter(path, result)
+        self.alpha_, self.kernel_ = alpha, kernel
+        result = replace(result, certificate=with_approximation(result.certificate, span.basis, span.rows, None))
+        scalings, constant = self._keep(between, within, result, span.sizes)
+        self.function_ = function_of(span.basis, result.coef @ scalings, constant, self.threads)
+        self.X_fit_ = self.function_.X
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
-        n_classes, alphas = 2 if y is None else len(np.unique(y)), self._alphas()
-        gram = self._gram(self._kernel_for(X), X)
+        n_classes, alphas, kernel = 2 if y is None else len(np.unique(y)), self._alphas(), self._kernel_for(X)
+        rows = ArrayRows(X, np.zeros((checks.number_of(X), n_classes)))
+        if (span := self._span_of(kernel, X, rows, np.ones(n_classes))) is not None:
+            return span.plan(self._budget())
+        gram = self._gram(kernel, X)
         problem = RidgeProblem(gram, np.zeros((len(gram), n_classes)), np.full(n_classes, alphas[0]), None, True)
         if np.ndim(self.alpha):
             return choose.path_plan(problem, self._budget(), _repeated(alphas, n_classes))
@@ -188,33 +238,37 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         plan = choose.path_plan(problem, budget, every)
         plan.require()
         decomposition, path = choose.decompose(problem, every, plan, budget)
-        truth, scores = problem.targets.argmax(axis=1), []
+        scores = []
         for alpha, predictions in zip(alphas, path.predictions, strict=True):
             coef = problem.finish(decomposition.solve(np.full(n_classes + 1, alpha)))[0]
             within = alpha * problem.targets.T @ coef
-            guess = [
-                _leave_out(rows, predictions, alpha * coef, within, problem, self.priors).argmax(axis=1)
-                for rows in _parallel.split(problem.n, max(1, ENTRIES_LEFT_OUT // n_classes**2))
-            ]
-            scores.append(np.average(np.concatenate(guess) == truth, weights=problem.weights))
-        self.loo_scores_ = np.array(scores)
-        best = alphas[self.loo_scores_ == self.loo_scores_.max()].max()
-        problem = replace(problem, alpha=np.full(n_classes, best))
+            scores.append(self._accuracy(problem, predictions, alpha * coef, within))
+        problem = replace(problem, alpha=np.full(n_classes, self._best(alphas, scores)))
         return problem, choose.solve_decomposed(decomposition, problem, plan, budget)
 
+    def _accuracy(self, problem: Any, predictions: np.ndarray, scaled: np.ndarray, within: np.ndarray) -> float:
+        """The share of inputs that the fit without them puts into their class; see `_leave_out`."""
+        guess = [
+            _leave_out(rows, predictions, scaled, within, problem, self.priors).argmax(axis=1)
+            for rows in _parallel.split(problem.n, max(1, ENTRIES_LEFT_OUT // len(within) ** 2))
+        ]
+        return float(np.average(np.concatenate(guess) == problem.targets.argmax(axis=1), weights=problem.weights))
+
+    def _best(self, alphas: np.ndarray, scores: list[float]) -> float:
+        """The largest of the alphas with the best score. Sets loo_scores_."""
+        self.loo_scores_ = np.array(scores)
+        return float(alphas[self.loo_scores_ == self.loo_scores_.max()].max())
+
     def _keep(
-        self, gram: Gram, ridge: Result, indicators: np.ndarray, sizes: np.ndarray, weights: np.ndarray | None
-    ) -> None:
-        """The discriminants from the ridge fit F = Y - W^(-1) alpha A of the indicators Y.
+        self, between: np.ndarray, within: np.ndarray, ridge: Result, sizes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The discriminants as combinations of the ridge fit F = Y - W^(-1) alpha A of the indicators Y, and constants.
 
         With N = diag(sizes) and Q a basis of the vectors orthogonal to sqrt(sizes), the eigenproblem is
         Q' N^(-1/2) Y'W (F - mean) N^(-1/2) Q v = ratio Q' N^(-1/2) (alpha Y'A) N^(-1/2) Q v. Its left side says how
         far classes are apart, its right-hand side how wide they are, and neither is a difference of large numbers.
         """
         total, root = sizes.sum(), np.sqrt(sizes)
-        fitted = gram.astype(np.float64) @ ridge.coef + ridge.intercept - sizes / total
-        between = indicators.T @ (fitted if weights is None else weights[:, None] * fitted)
-        within = self.alpha_ * indicators.T @ ridge.coef
         basis = null_space(root[None]) / root[:, None]
         between, within = (basis.T @ (S + S.T) @ basis / 2 for S in (between, within))
         try:
@@ -232,14 +286,13 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(ratios))] < 0, -1.0, 1.0)
         scale = np.divide(np.sqrt(total), np.sqrt(shares), out=np.zeros_like(shares), where=shares > 1e-12)
         scalings = vectors * scale
-        constant = (ridge.intercept - sizes / total) @ scalings
-        self.function_ = Function(
-            gram.kernel, gram.X, ridge.coef @ scalings, constant, prepared=gram.inputs, threads=self.threads
-        )
         self.means_ = vectors * np.sqrt(total * shares)
         self.eigenvalues_ = np.maximum(ratios, 0.0)
         self.explained_variance_ratio_ = self.eigenvalues_ / max(self.eigenvalues_.sum(), np.finfo(float).tiny)
         self._n_features_out = min(len(ratios), self.n_components or len(ratios))
+        self.certificate_, self.n_iter_ = ridge.certificate, max(1, ridge.certificate.iterations)
+        self._warn_unless_converged(ridge.certificate, "use a larger alpha, tol or max_iter")
+        return scalings, (ridge.intercept - sizes / total) @ scalings
 
     def transform(self, X: Any) -> np.ndarray:
         """The values of the discriminants at X, shape (n, n_components)."""

@@ -15,11 +15,15 @@ from representer._parallel import machine_memory
 from representer.estimators.inputs import in_column, to_kernel
 from representer.estimators.resampling import Outcome, combine, permuted
 from representer.features.pivoted_cholesky import pivoted_cholesky
+from representer.gram.low_rank import LowRank
+from representer.gram.through_features import fewer_features
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
 
 PERMUTATION_BYTES = 2**28
+LITTLE_MORE = 2
+"""Inputs for each feature up to which matrices take little more memory than features, and may be made where faster."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,8 @@ class HSIC:
     dense       the sums themselves, both matrices in memory                            n^2 / 2 a permutation
     low_rank    \|F G_p'\|^2 from pivoted Cholesky factors K = F'F, L = G'G              n r_x r_y a permutation
     ==========  ======================================================================  ====================
+
+    The factors of a kernel with fewer features than inputs, such as `Nystroem`, are its features, and exact.
 
     Both give exact p-values, because factors of low rank are kernels, too; how far the statistic can be below that of
     the given kernels is the outcome's ``error_bound``.
@@ -138,17 +144,27 @@ class HSIC:
                 f"Factors of rank {max(rank, 1)} take {32 * n * max(rank, 1) / 1e9:.3g} GB, above the budget of "
                 f"{memory / 1e9:.3g} GB; use a smaller rank or a larger memory=."
             )
-        low, enough = [], True
-        for kernel, A in zip(kernels, inputs, strict=True):
-            stop = self.tol * float(kernel.diagonal(A).sum(dtype=np.float64))
-            low.append(pivoted_cholesky(Gram.of(kernel, A, threads=self.threads), rank, stop=stop, random_state=rng))
-            enough = enough and low[-1].remainder.sum() <= stop
+        grams = [Gram.of(kernel, A, threads=self.threads) for kernel, A in zip(kernels, inputs, strict=True)]
+        found = [self._features(gram, most) or self._cholesky(gram, rank, rng) for gram in grams]
+        low, enough = [part for part, _ in found], all(good for _, good in found)
         # from about here products of factors take longer than sums over permuted matrices
-        slow = len(low[0].pivots) * len(low[1].pivots) > 10 * n and self._bytes(inputs) <= memory
-        if self.method == "auto" and (slow or not enough):
+        slow = low[0].rank * low[1].rank > 10 * n and self._bytes(inputs) <= memory
+        small = n <= LITTLE_MORE * (low[0].rank + low[1].rank) or not any(len(part.pivots) == 0 for part in low)
+        if self.method == "auto" and ((slow and small) or not enough):
             return None
         F, G = (part.factor - part.factor.mean(axis=1, keepdims=True, dtype=np.float64) for part in low)
         return _Factors(F, np.ascontiguousarray(G.T), (float(low[0].remainder.sum()), float(low[1].remainder.sum())))
+
+    def _features(self, gram: Gram, most: int) -> tuple[LowRank, bool] | None:
+        """K = Phi Phi' where the kernel has few features, such as Nystroem's; no factor is more exact."""
+        features = None if self.rank else fewer_features(gram)
+        return None if features is None or features.shape[1] > most else (LowRank(features.T), True)
+
+    def _cholesky(self, gram: Gram, rank: int, rng: np.random.Generator) -> tuple[LowRank, bool]:
+        """A factor of at most this rank, and whether it leaves no more out than it may."""
+        stop = self.tol * float(gram.diag().sum(dtype=np.float64))
+        low = pivoted_cholesky(gram, rank, stop=stop, random_state=rng)
+        return low, bool(low.remainder.sum() <= stop)
 
     def _bytes(self, inputs: tuple) -> int:
         """What two dense matrices take."""

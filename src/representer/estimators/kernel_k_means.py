@@ -51,7 +51,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Steps from each start.
     memory : int, optional
         Bytes; the machine's memory when not given. The kernel matrix is stored if it takes at most a quarter of them,
-        and otherwise computed anew in each step.
+        and otherwise computed anew in each step. That of a kernel with fewer features than inputs, such as `Nystroem`,
+        never is: products go through features.
     threads : int, optional
     random_state : int or Generator
 

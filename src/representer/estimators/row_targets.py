@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from representer.rows.base import Rows
-from representer.rows.recoded import Pair, Places, RecodedRows, Signs, Zeros, classes_of
+from representer.rows.recoded import Indicators, Pair, Places, RecodedRows, Signs, Zeros, classes_of
 from representer.rows.validation import reset_fitted
 
 
@@ -69,7 +69,7 @@ def labels(model: Any, rows: Rows, y: Any, sample_weight: Any, class_weight: Any
         missing = classes.tolist()[int(np.argmin(weights))]
         raise ValueError(f"All rows of class {missing!r} have weight zero; give some a positive weight.")
     model.classes_ = classes
-    return Labelled(rows, classes, sizes, factors)
+    return Labelled(rows, classes, sizes, weights, factors)
 
 
 def coded(model: Any, rows: Rows, y: Any, sample_weight: Any, kind: str) -> Rows:
@@ -94,6 +94,8 @@ class Labelled:
     rows: Rows
     classes: np.ndarray
     sizes: np.ndarray
+    masses: np.ndarray
+    """Sums of the weights of rows."""
     factors: np.ndarray | None
 
     def places(self) -> Rows:
@@ -103,6 +105,10 @@ class Labelled:
     def signs(self) -> Rows:
         """+1 for the second of two classes; of several a column for each."""
         return RecodedRows(self.rows, Signs(self.classes, self.factors))
+
+    def indicators(self) -> Rows:
+        """A column for each class, one in it and zero elsewhere."""
+        return RecodedRows(self.rows, Indicators(self.classes, self.factors))
 
     def pairs(self) -> list[Rows]:
         """The rows of each pair of classes: +1 for the second of two classes, and for the first of a pair of more."""

@@ -45,6 +45,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         Starts of k-means.
     memory : int, optional
         Bytes; the machine's memory when not given. The kernel matrix is stored if it takes at most a quarter of them.
+        That of a kernel with fewer features than inputs, such as `Nystroem`, never is: products go through features.
     threads : int, optional
     random_state : int or RandomState
 
@@ -144,8 +145,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         All eigenvectors at once count as one.
         """
         K, n, products = problem.gram, len(problem.gram), 1
-        if K.stored is not None and (n <= DENSE_LAPLACIAN_UP_TO or count >= n - 1):
-            A = K.stored.astype(np.float64)
+        if count >= n - 1 or (K.stored is not None and n <= DENSE_LAPLACIAN_UP_TO):
+            A = K.dense().astype(np.float64)
             np.fill_diagonal(A, problem.isolated)
             values, vectors = eigh(
                 A / np.multiply.outer(problem.root, problem.root), subset_by_index=[n - count, n - 1]

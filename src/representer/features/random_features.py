@@ -145,6 +145,10 @@ class RandomFeatures(Transformer, Kernel):
         maps = self.draw(X.shape[1]) if like is None or like.maps is None else like.maps
         return self.rows(X, maps, dtype)
 
+    def feature_rows(self, A: Drawn) -> np.ndarray:
+        """phi(x)."""
+        return A.features()
+
     def fill(self, A: Drawn, B: Drawn, tile: np.ndarray) -> None:
         F = A.features().astype(tile.dtype, copy=False)
         np.matmul(F, F.T if A is B else B.features().T.astype(tile.dtype, copy=False), out=tile)

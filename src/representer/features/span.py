@@ -110,6 +110,10 @@ class Span(Transformer, Kernel):
         inputs = basis.prepare(X)
         return Spanned(Vectors.of(Design(basis).features(X)), inputs, basis)
 
+    def feature_rows(self, A: Any) -> np.ndarray:
+        """phi(x)."""
+        return A.features.values
+
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         A.features.products(B.features, tile)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from representer import _parallel
 from representer._loops import products
+from representer.gram import through_features
 from representer.gram.operator import Operator, require_columns
 from representer.gram.tiled import Gram
 from representer.kernels import tiles
@@ -102,8 +103,9 @@ class Stored(Operator):
 
 
 def stored_if_small(gram: Gram) -> Operator:
-    """The matrix with all its values kept, where they take at most a quarter of the memory."""
-    return Stored.of(gram) if len(gram) ** 2 * gram.dtype.itemsize <= gram.memory // 4 else gram
+    """The matrix with all its values kept, where they take at most a quarter of the memory and no features do."""
+    small = len(gram) ** 2 * gram.dtype.itemsize <= gram.memory // 4
+    return Stored.of(gram) if small and not through_features.are_fewer(gram) else gram
 
 
 class Packed(Operator):

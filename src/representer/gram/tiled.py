@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from representer import _parallel
 from representer._loops import products
-from representer.gram import gradients
+from representer.gram import gradients, through_features
 from representer.gram.operator import Meter, Operator, require_columns
 from representer.gram.sides import LONGEST_CHUNK, Given, Inputs, indices, is_all
 from representer.kernels import checks
@@ -195,14 +195,14 @@ class Gram(Operator):
     # ---- products and sums ----
 
     def __matmul__(self, V: Any) -> np.ndarray:
-        """K V for a vector or several columns.
-
-        Tiles are multiplied in K's dtype, to which V is rounded, and summed in float64; the result has the more precise
-        of the dtypes of K and V.
-        """
+        """K V in the more precise of their dtypes, tiles summed in float64; by features where that is less work."""
         V = require_columns(V, self.shape)
+        dtype = np.result_type(self.dtype, V.dtype if V.dtype.kind == "f" else self.dtype)
+        small = np.require(V, self.dtype, ("C", "W"))
+        if through_features.pays(self, V[:1].size):
+            return through_features.product(self, small).astype(dtype, copy=False)
         forward, backward = not self.transposed, self.transposed or self.symmetric
-        out, small = np.zeros((self.shape[0], *V.shape[1:])), np.require(V, self.dtype, ("C", "W"))
+        out = np.zeros((self.shape[0], *V.shape[1:]))
         for a, b in self.chunk_pairs():
             square = self.symmetric and a == b
             visit, tiles, runs = self._product(a, b, small)
@@ -211,7 +211,7 @@ class Gram(Operator):
                     out[a] += sum_a
                 if backward and not square:
                     out[b] += sum_b
-        return out.astype(np.result_type(self.dtype, V.dtype if V.dtype.kind == "f" else self.dtype), copy=False)
+        return out.astype(dtype, copy=False)
 
     def __rmatmul__(self, V: Any) -> np.ndarray:
         """V K, the transposed product."""

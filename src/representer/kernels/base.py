@@ -122,6 +122,9 @@ class Kernel(Parameters):
     They are asked for with some inputs, such as a single one, as kernels may have a function for each column.
     """
 
+    feature_rows: Callable[[Any], Any] | None = None
+    """From prepared inputs to phi(x) as rows, an array or a CSR matrix, with k(x, y) = <phi(x), phi(y)>."""
+
     candidates: Any = None
     """From inputs to the `Candidates` beside them, among which pre-images are looked for; None if it does not know."""
 

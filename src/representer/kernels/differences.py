@@ -32,6 +32,12 @@ class Differences(Wrapper, Kernel):  # type: ignore[override]
         n = checks.number_of(left)
         return Pair(both[:n], both[n:])
 
+    @property
+    def feature_rows(self) -> Any:  # type: ignore[override]
+        """phi(x) - phi(y), where the kernel has features phi."""
+        phi = self.kernel.feature_rows
+        return None if phi is None else lambda A: phi(A.left) - phi(A.right)
+
     def fill(self, A: Pair, B: Pair, tile: np.ndarray) -> None:
         self.kernel.fill(A.left, B.left, tile)
         tile += new_tile(self.kernel, A.right, B.right)

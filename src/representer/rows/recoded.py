@@ -58,6 +58,14 @@ class Signs(Places):
 
 
 @dataclass(frozen=True)
+class Indicators(Places):
+    """A column for each class, one in it and zero elsewhere."""
+
+    def coded(self, places: np.ndarray) -> np.ndarray:
+        return np.eye(len(self.classes))[places]
+
+
+@dataclass(frozen=True)
 class Pair(Places):
     """Rows of two of the classes alone: +1 for the first and -1 for the second one."""
 

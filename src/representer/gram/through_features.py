@@ -1,0 +1,76 @@
+"""K V = Phi (Phi' V) where a kernel has features: n m products in place of n^2, and no tile of K."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from representer import _parallel
+
+FEATURE_ROWS = 1024
+"""Rows whose features a thread makes and multiplies at a time."""
+LOOKED_AT = 64
+"""Rows whose features tell how many numbers one has."""
+
+
+def features_of(kernel: Any, inputs: Any) -> Any:
+    """phi(x) of some prepared inputs as rows in their precision."""
+    return kernel.feature_rows(inputs).astype(inputs.dtype, copy=False)
+
+
+def numbers_in_a_row(kernel: Any, inputs: Any) -> float | None:
+    """Numbers that the features of an input have, those that are not zero of sparse ones; None without features."""
+    if kernel.feature_rows is None:
+        return None
+    some = kernel.feature_rows(inputs.like[: min(len(inputs.like), LOOKED_AT)])
+    return some.nnz / some.shape[0] if sparse.issparse(some) else float(some.shape[1])
+
+
+def pays(gram: Any, columns: int) -> bool:
+    """Whether features take fewer operations than tiles in a product with so many columns."""
+    size = numbers_in_a_row(gram.kernel, gram.column_inputs)
+    if size is None:
+        return False
+    rows, others = gram.shape
+    return (rows + others) * size * columns < rows * others * (size + columns) / (1 + gram.symmetric)
+
+
+def are_fewer(gram: Any) -> bool:
+    """Whether a symmetric matrix has more values than its features, so that it is better not stored."""
+    size = numbers_in_a_row(gram.kernel, gram.column_inputs)
+    return size is not None and 2.0 * size < len(gram)
+
+
+def fewer_features(gram: Any) -> np.ndarray | None:
+    """phi(x_i) as rows of an array with K = Phi Phi', for a symmetric matrix; None where there are not fewer."""
+    if not are_fewer(gram) or gram.inputs is None:
+        return None
+    found = features_of(gram.kernel, gram.inputs)
+    return found.toarray() if sparse.issparse(found) else found
+
+
+def product(gram: Any, V: np.ndarray) -> np.ndarray:
+    """K V in float64: products of strips in the precision of K, those of Phi' V added in float64 in their order."""
+    ours, theirs = (gram.column_inputs, gram.row_inputs) if gram.transposed else (gram.row_inputs, gram.column_inputs)
+    U: Any = 0.0
+    for b in theirs.chunks:
+        for part in _strips(gram, theirs.chunk(b), lambda rows, phi, b=b: phi.T @ V[b][rows]):
+            U = U + part.astype(np.float64)
+    small = U.astype(gram.dtype)
+    out = np.empty((gram.shape[0], *V.shape[1:]))
+    for a in ours.chunks:
+        out[a] = np.concatenate(list(_strips(gram, ours.chunk(a), lambda rows, phi: phi @ small)))
+    gram.meter.add(sum(gram.shape) * len(small))
+    return out
+
+
+def _strips(gram: Any, inputs: Any, visit: Any) -> Any:
+    """visit(rows, features) for strips of prepared inputs, on all threads, in their order."""
+
+    def run(strips: Any) -> list[Any]:
+        return [visit(rows, features_of(gram.kernel, inputs[rows])) for rows in strips]
+
+    for found in _parallel.map_tiles(_parallel.split(len(inputs), FEATURE_ROWS), run, threads=gram.threads):
+        yield from found
