@@ -26,7 +26,7 @@ from representer.solvers.dense_eigen import SMALL_EIGEN
 from representer.solvers.eigendecomposition import Decomposition
 
 PLENTY, TERABYTES = Budget(10**10), Budget(10**15)
-WITHOUT, IN_MEMORY = "without an n x n matrix", "with a float32 matrix in memory"
+WITHOUT, IN_MEMORY = "without an n x n matrix", "with float32 tiles in memory"
 
 
 class Rows(SimpleNamespace):
@@ -76,7 +76,7 @@ def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
     assert (direct.solver, direct.reason) == ("cholesky", "alpha is tiny against the kernel's scale")
     assert direct.bytes > 8 * n**2 > small.bytes
     assert plan(0.99 * edge, memory=direct.bytes - 1).solver == "conjugate_gradient"
-    stored, asked = "with a float32 matrix in memory", "it was asked for"
+    stored, asked = "with float32 tiles in memory", "it was asked for"
     assert plan(0.99 * edge, solver="conjugate_gradient").reason == f"{asked}, {stored}"
     assert plan(0.99 * edge, memory=8 * n**2, solver="conjugate_gradient").reason == f"{asked}, {WITHOUT}"
 

@@ -15,7 +15,7 @@ STORED = pytest.mark.parametrize("stored", [True, False], indirect=True, ids=["s
 @pytest.fixture
 def stored(request, monkeypatch):
     """Whether there is memory for a float32 matrix."""
-    monkeypatch.setattr(conjugate_gradient, "stores_matrix", lambda n, memory: request.param)
+    monkeypatch.setattr(conjugate_gradient, "stores_tiles", lambda n, memory: request.param)
     return request.param
 
 

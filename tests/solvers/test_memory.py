@@ -1,5 +1,15 @@
-from representer import _parallel
-from representer.solvers.memory import bytes_of_gradients, bytes_of_tiles, stores_matrix, stores_tiles, working_memory
+
+from representer import Gram, _parallel
+from representer.gram.stored import Packed
+from representer.kernels import RBF
+from representer.solvers.memory import (
+    bytes_of_gradients,
+    bytes_of_packed,
+    bytes_of_tiles,
+    stores_matrix,
+    stores_tiles,
+    working_memory,
+)
 
 
 def test_what_is_kept_takes_a_quarter_at_most():
@@ -25,3 +35,9 @@ def test_tiles_of_all_threads(monkeypatch):
 def test_gradients_take_four_tiles():
     assert bytes_of_gradients(10**4, 10**4, 3) == 3 * 4 * _parallel.TILE_BYTES
     assert bytes_of_gradients(10, 7, 3) == 4 * 8 * 70  # a single tile is one thread's
+
+
+def test_packed_tiles_take_no_more_than_announced(rng):
+    for n in (100, 1300):
+        kept = sum(tile.nbytes for tile in Packed(Gram(RBF(1.0), rng.normal(size=(n, 1)))).values.values())
+        assert 0.8 * bytes_of_packed(n) < kept <= bytes_of_packed(n)

@@ -24,7 +24,7 @@ from representer.processes.likelihood import Factor
 from representer.processes.quadrature import LogForms, log_forms
 from representer.result import Budget, Certificate, Progress, Result
 from representer.solvers import conjugate_gradient
-from representer.solvers.memory import stores_matrix
+from representer.solvers.memory import bytes_of_packed, stores_tiles
 
 PROBES = 16
 """Random vectors of a product in the estimate of a log determinant."""
@@ -224,8 +224,8 @@ class IterativePosterior(CorrectedPosterior):
     def cost(n: int, targets: int, memory: int) -> tuple[int, int]:
         """At most how many bytes solutions and the likelihood of n inputs take, and about how many kernel values."""
         rank = min(n, 2000, max(100, n // 12), max(memory // (20 * n), 50))
-        stored = stores_matrix(n, memory)
-        solving = 16 * rank**2 + 128 * n * targets + 4 * n * n * stored
+        stored = stores_tiles(n, memory)
+        solving = 16 * rank**2 + 128 * n * targets + bytes_of_packed(n) * stored
         likelihood = 8 * n * rank + 32 * rank**2 + 120 * n * PROBES
         return 4 * n * rank + max(solving, likelihood), (STEPS + (2 if stored else 30)) * n * (n + 1) // 2
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -13,11 +12,11 @@ from representer import _parallel
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.gram.low_rank import LowRank
 from representer.gram.operator import Operator
-from representer.gram.stored import Stored
+from representer.gram.stored import Packed
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Progress, Result, Work, certify
 from representer.solvers.cholesky import is_tiny
-from representer.solvers.memory import bytes_of_tiles, stores_matrix, working_memory
+from representer.solvers.memory import bytes_of_packed, bytes_of_tiles, stores_tiles, working_memory
 from representer.solvers.preconditioners import BLOCKS_FROM, GRAM_RUNS, GROUP_ROWS, BlockPreconditioner, blocks_help
 from representer.solvers.preconditioners import Preconditioner as Preconditioner  # for processes, too
 
@@ -34,10 +33,10 @@ way_out = "use fewer rows, or a larger memory="
 
 
 def cost(problem: RidgeProblem, budget: Budget) -> Plan:
-    """A preconditioner of rank x n floats, some dozens of products, and n^2 floats where they fit easily."""
+    """A preconditioner of rank x n floats, some dozens of products, and n^2 / 2 floats where they fit easily."""
     n, memory, tiny = problem.n, working_memory(budget.memory), is_tiny(problem)
-    stored = stores_matrix(n, 2 * memory)
-    form = "with a float32 matrix in memory" if stored else "without an n x n matrix"
+    stored = stores_tiles(n, memory)
+    form = "with float32 tiles in memory" if stored else "without an n x n matrix"
     bytes_ = _bytes(problem, preconditioner_rank(n, memory // 4), 8 if tiny else 4, stored)
     plan = Plan(name, "n is large", bytes_, (4 if stored else 40) * n * n // 2, PRODUCTS_SECONDS * n * n, form=form)
     if problem.alpha.min() == 0:
@@ -51,11 +50,11 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
 
 
 def _bytes(problem: RidgeProblem, rank: int, for_each: int, stored: bool) -> int:
-    """A matrix if it is stored, a factor with so many bytes for each entry, its square, vectors, and work in flight."""
+    """Tiles if they are kept, a factor with so many bytes for each entry, its square, vectors, and work in flight."""
     n, vectors = problem.n, 16 * problem.right_hand_sides.nbytes + problem.gram.nbytes
     in_flight = max(bytes_of_tiles(problem.n, problem.gram.threads), 8 * rank * (GRAM_RUNS * rank + 512))
     blocks = for_each * n * (rank + GROUP_ROWS) if n >= BLOCKS_FROM and np.ptp(problem.ridges) == 0.0 else 0
-    return 4 * n * n * stored + for_each * rank * n + blocks + 16 * rank**2 + vectors + in_flight
+    return bytes_of_packed(n) * stored + for_each * rank * n + blocks + 16 * rank**2 + vectors + in_flight
 
 
 @dataclass
@@ -90,14 +89,15 @@ def solve(
     """Conjugate gradients with float32 products inside, and true float64 residuals outside.
 
     Each outer step computes the residual in float64 and solves for a correction with float32 products. Where that no
-    longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too. A
-    float32 matrix that takes less than half of the working memory is stored, which halves the time of a product.
+    longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too.
+    Float32 tiles of half the matrix that take less than a quarter of the working memory are kept, which halves the time
+    of a product.
 
     ``start`` is a solution of a similar problem, such as one with another alpha; ``low_rank`` and the preconditioner
     that is made of it are those of an earlier problem with the same matrix.
     """
     begin, memory = perf_counter(), working_memory(budget.memory)
-    B, stored = problem.right_hand_sides, stores_matrix(problem.n, 2 * memory)
+    B, stored = problem.right_hand_sides, stores_tiles(problem.n, memory)
     scale = np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
     K64, K32 = problem.gram.astype(np.float64), problem.gram.astype(np.float32)
     # BLAS threads spin for a while after each call and would take cores from the tiles that follow
@@ -107,8 +107,7 @@ def solve(
         del low_rank  # the state lets go of it where float64 is needed
         if start is not None and start.shape == B.shape:
             state.take(start / scale, state.B - problem.apply(start / scale, problem.ridges, K64))
-        fast: Operator = Stored.of(K32, np.float32) if stored else K32
-    with nullcontext() if stored else _parallel.one_blas_thread():
+        fast: Operator = Packed(K32) if stored else K32
         _outer(problem, (fast, K64), state, budget, precondition)
     Z, rank = state.Z * scale, state.low_rank.rank
     coef, intercept, residual = problem.finish(Z, state.R * scale)

@@ -22,6 +22,11 @@ def stores_tiles(n: int, memory: int) -> bool:
     return 2 * n * n <= memory // 4
 
 
+def bytes_of_packed(n: int) -> int:
+    """At most, for float32 tiles of a lower triangle: those on the diagonal are whole."""
+    return 2 * n * (n + min(n, max(_parallel.tile_shape(np.dtype(np.float32)))))
+
+
 def bytes_of_tiles(n: int, threads: int | None) -> int:
     """A tile of each thread, and half as much again for what kernels need to fill it."""
     return 3 * min(_parallel.TILE_BYTES, 8 * n * n) // 2 * (threads or _parallel.default_threads())
