@@ -8,7 +8,7 @@ from representer.estimators.model_search import ModelSearch, Trial, steadiest
 from representer.estimators.starting_kernels import FAMILIES, for_numbers
 
 
-def search(X, y, seconds=60.0, told=None):
+def search(X, y, seconds=3600.0, told=None):
     y = (y - y.mean()) / y.std()
     tell = (lambda text: None) if told is None else told.append
     errors = RidgeErrors(X, y[:, None], intercept=True)

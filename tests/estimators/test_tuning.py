@@ -39,6 +39,13 @@ def test_shrinking_holds_ratios_together(tuning):
     assert spreads[3] == pytest.approx(0.0, abs=1e-12)
 
 
+def test_shrinking_is_to_the_usual_ratios(tuning):
+    """Wherever the search starts."""
+    usual = RBF(np.array([1.0, 2.0, 3.0]))
+    held = replace(tuning, shrink=1e4, usual=usual).run(RBF(np.array([3.0, 1.0, 9.0])), 0.1)
+    np.testing.assert_allclose(scales(held) / scales(held)[0], [1.0, 2.0, 3.0], rtol=0.02)
+
+
 @pytest.mark.parametrize("loss", [None, Huber(0.5), SquaredHinge()], ids=str)
 @pytest.mark.parametrize("shrink", [0.0, 5.0])
 def test_gradient_is_that_of_the_objective(tuning, loss, shrink, monkeypatch):

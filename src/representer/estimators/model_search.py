@@ -27,10 +27,16 @@ MOST_ROWS = 1600
 """Rows beyond which no search goes: one value of the objective takes some n^3 operations."""
 UNSEEN_ROWS = 2000
 """Rows beside them that a kernel is judged by."""
-SHRINK = 100.0, 20.0, 4.0
+SHRINK = 4.0, 20.0, 100.0
 """How strongly length scales of columns are held together, of which unseen rows choose."""
+SHORT = 0.5
+"""Part of the usual length scales at which a second search for those of columns starts."""
+FIRST_ALPHA = 0.1
+"""Where the search for alpha starts."""
 FINALISTS = 2
 """Families whose length scales of columns are searched."""
+STANDARD_ERRORS = 2.0
+"""By which the loss of one trial on unseen rows has to be above that of another to be worse."""
 SETTLED = 0.01
 """Gain in the logarithm of the error by tuning on twice as many rows below which more of them are not needed."""
 SMALL_ALPHA = 0.02
@@ -59,7 +65,7 @@ class Trial:
     @property
     def loo(self) -> float:
         """The mean leave-one-out loss on its rows."""
-        return float(np.exp(self.tuned.objective))
+        return float(np.exp(min(self.tuned.objective, 700.0)))
 
     @property
     def score(self) -> float:
@@ -70,7 +76,8 @@ class Trial:
 def steadiest(trials: list[Trial]) -> Trial:
     """Of those that unseen rows cannot tell from the best one, the trial with the strongest shrinking.
 
-    They can if the mean of the differences of their losses is more than its standard error.
+    They can if the mean of the differences of their losses is more than two of its standard errors: the best of several
+    is the one that noise favoured most.
     """
     best = min(trials, key=lambda trial: trial.score)
     if not best.unseen.size:
@@ -78,7 +85,7 @@ def steadiest(trials: list[Trial]) -> Trial:
 
     def is_worse(trial: Trial) -> bool:
         off = trial.unseen - best.unseen
-        return bool(off.mean() > off.std() / np.sqrt(off.size))
+        return bool(off.mean() > STANDARD_ERRORS * off.std() / np.sqrt(off.size))
 
     alike = [trial for trial in trials if not is_worse(trial)]
     most = max(trial.shrink for trial in alike)
@@ -111,7 +118,8 @@ class ModelSearch:
     def run(self) -> Trial:
         """The best trial; the first one is there whatever the deadline is."""
         rows = min(self.n, FIRST_ROWS)
-        self._try_all([(name, rows, np.inf, kernel, 0.1) for name, kernel in self.start.kernels.items()])
+        starts = [(name, rows, np.inf, kernel, FIRST_ALPHA) for name, kernel in self.start.kernels.items()]
+        self._try_all(starts, judged=len(self._others(rows)) > 0)
         best = self._columns(sorted(self.trials, key=lambda trial: trial.score)[:FINALISTS], rows)
         while rows < min(self.n, MOST_ROWS) and not self._late(8.0 * best.seconds):
             rows = min(2 * rows, self.n, MOST_ROWS)
@@ -159,42 +167,76 @@ class ModelSearch:
         return alpha * ALPHA_FACTORS[int(np.flatnonzero(alike)[-1])]
 
     def _columns(self, finalists: list[Trial], rows: int) -> Trial:
-        """Of trials with one length scale and those with a length scale per column, the best on unseen rows."""
+        """Of trials with one length scale and those with a length scale per column, the best on unseen rows.
+
+        The freest are searched first, from the best common length scale and from a short one: where few columns
+        matter, the best common one is so long that nothing is seen of them. Stronger shrinking starts where they ended.
+        """
         if not self.start.has_columns:
             return finalists[0]
-        starts = [self._with_slopes(trial) if self._has_slopes else trial.tuned.kernel for trial in finalists]
-        jobs = [
-            (trial.family, rows, shrink, start, trial.tuned.strength)
-            for trial, start in zip(finalists, starts, strict=True)
-            for shrink in SHRINK
+        freest = [
+            (trial.family, rows, SHRINK[0], *start)
+            for trial in finalists
+            for start in ((self._spread(trial), trial.tuned.strength), (self._short(trial.family), FIRST_ALPHA))
         ]
-        return steadiest([*finalists, *self._try_all(jobs)])
+        found = self._try_all(freest, judged=False)
+        families = [[trial for trial in found if trial.family == other.family] for other in finalists]
+        ends = [min(trials, key=lambda trial: trial.loo) for trials in families if trials]
+        held = [
+            (trial.family, rows, shrink, trial.tuned.kernel, trial.tuned.strength)
+            for trial in ends
+            for shrink in SHRINK[1:]
+        ]
+        return steadiest([*self._judge([*finalists, *ends]), *self._try_all(held)])
+
+    def _judge(self, trials: list[Trial]) -> list[Trial]:
+        """The trials with losses of unseen rows, which takes a search in each fold where there are few rows."""
+        judged = self._at_once(trials, lambda trial: replace(trial, unseen=self._unseen(trial)))
+        known = {id(trial): other for trial, other in zip(trials, judged, strict=True)}
+        self.trials = [known.get(id(trial), trial) for trial in self.trials]
+        return judged
+
+    def _spread(self, trial: Trial) -> Kernel:
+        """The kernel of a trial with one length scale, or those of slopes where there are many columns."""
+        return self._with_slopes(trial) if self._has_slopes else trial.tuned.kernel
+
+    def _short(self, family: str) -> Kernel:
+        """The kernel at which the search of a family starts, with shorter length scales."""
+        kernel = clone(self.start.kernels[family])
+        known = kernel.get_params()
+        return kernel.set_params(**{name: SHORT * np.asarray(known[name]) for name in self.start.scales})
 
     def _late(self, seconds: float = 0.0) -> bool:
         """Whether a step that takes so long would end after the deadline."""
         return self.stopped or perf_counter() + seconds > self.deadline
 
-    def _on(self, rows: np.ndarray, shrink: float, max_iter: int) -> Tuning:
+    def _on(self, rows: np.ndarray, family: str, shrink: float, max_iter: int) -> Tuning:
         """The search on some rows; a rough one if more of them follow."""
         return Tuning(
             self.errors.on(rows),
             shrink=shrink,
+            usual=self.start.kernels[family],
             groups=self.start.groups,
             fixed=self.start.fixed,
             tol=1e-3 if len(rows) < min(self.n // 2, MOST_ROWS) else 1e-4,
             max_iter=max_iter,
         )
 
-    def _try_all(self, jobs: list[Job]) -> list[Trial]:
-        """The trials for which there is time; some at once, each on a thread."""
-        first = not self.trials
+    def _at_once(self, items: list[Any], visit: Callable[[Any], Any]) -> list[Any]:
+        """The function of each item; some at once, each on a thread."""
 
-        def visit(run: Any) -> list[Trial | None]:
+        def one_by_one(run: Any) -> list[Any]:
             with _parallel.one_thread():
-                return [self._tried(jobs[i], first and i == 0) for i in run]
+                return [visit(item) for item in run]
 
-        runs = _parallel.map_tiles(list(range(len(jobs))), visit, threads=self.errors.threads, runs=len(jobs))
-        found = [trial for run in runs for trial in run if trial is not None]
+        runs = _parallel.map_tiles(items, one_by_one, threads=self.errors.threads, runs=len(items))
+        return [found for run in runs for found in run]
+
+    def _try_all(self, jobs: list[Job], judged: bool = True) -> list[Trial]:
+        """The trials for which there is time."""
+        first = jobs[0] if not self.trials else None
+        tried = self._at_once(jobs, lambda job: self._tried(job, job is first, judged=judged))
+        found = [trial for trial in tried if trial is not None]
         self.trials += found
         return found
 
@@ -205,21 +247,26 @@ class ModelSearch:
             self.trials.append(found)
         return found
 
-    def _tried(self, job: Job, at_once: bool, max_iter: int = 25) -> Trial | None:
+    def _tried(self, job: Job, at_once: bool, max_iter: int = 25, judged: bool = True) -> Trial | None:
         family, rows, shrink, kernel, alpha = job
         if not at_once and self._late(self.trials[-1].seconds if self.trials else 0.0):
             return None
         form = "one length scale" if shrink == np.inf else f"a length scale per column, shrink {shrink:g}"
         self.tell(f"{family}, {form}, {rows:,} rows")
         begin = perf_counter()
-        tuned = self._on(self.order[:rows], shrink, max_iter).run(kernel, alpha, self._late)
+        tuned = self._on(self.order[:rows], family, shrink, max_iter).run(kernel, alpha, self._late)
         trial = Trial(family, form, rows, tuned, shrink, np.empty(0))
-        return replace(trial, unseen=self._unseen(trial), seconds=perf_counter() - begin)
+        return replace(trial, unseen=self._unseen(trial) if judged else trial.unseen, seconds=perf_counter() - begin)
+
+    def _others(self, rows: int) -> np.ndarray:
+        """Rows beside those of a trial; none where there are too few of them."""
+        left = self.order[rows : rows + UNSEEN_ROWS]
+        return left if len(left) >= min(rows // 2, 250) else left[:0]
 
     def _unseen(self, trial: Trial) -> np.ndarray:
         """Losses of rows beside those of the trial; where there are few, those of folds that are tuned without them."""
-        left = self.order[trial.rows : trial.rows + UNSEEN_ROWS]
-        if len(left) >= min(trial.rows // 2, 250):
+        left = self._others(trial.rows)
+        if len(left):
             return self._losses(trial.tuned, self.order[: trial.rows], left)
         if trial.rows > FIRST_ROWS:
             return np.empty(0)
@@ -228,15 +275,18 @@ class ModelSearch:
             rest = np.setdiff1d(np.arange(trial.rows), fold)
             some = self.order[rest]
             kernel = trial.tuned.kernel if trial.shrink == np.inf else untied
-            tuned = self._on(some, trial.shrink, 20).run(kernel, trial.tuned.strength, self._late)
+            tuned = self._on(some, trial.family, trial.shrink, 20).run(kernel, trial.tuned.strength, self._late)
             losses.append(self._losses(tuned, some, self.order[fold]))
         return np.concatenate(losses)
 
     def _losses(self, tuned: Tuned, rows: np.ndarray, unseen: np.ndarray) -> np.ndarray:
         errors = self.errors
         truth, found = errors.targets[unseen], self.function(tuned, rows)(checks.take(errors.X, unseen))
-        losses = (truth - found) ** 2 if errors.loss is None else errors.loss.value(truth, found)
-        return losses.mean(axis=1)
+        losses = ((truth - found) ** 2 if errors.loss is None else errors.loss.value(truth, found)).mean(axis=1)
+        if errors.weights is None:
+            return losses
+        weights = errors.weights[unseen]
+        return losses * weights / weights.mean()
 
     def function(self, tuned: Tuned, rows: np.ndarray) -> Function:
         """The fit of some rows."""

@@ -10,7 +10,15 @@ import numpy as np
 
 from representer.estimators.base import warn_user
 from representer.estimators.criteria import Average
-from representer.estimators.hyperparameter_search import IMPOSSIBLE, Search, check_priors, lbfgs, log_bounds, log_prior
+from representer.estimators.hyperparameter_search import (
+    IMPOSSIBLE,
+    Objective,
+    Search,
+    check_priors,
+    lbfgs,
+    log_bounds,
+    log_prior,
+)
 from representer.estimators.hyperparameters import LogParameters
 from representer.estimators.progress import Step
 from representer.kernels.base import Kernel
@@ -23,6 +31,8 @@ BLOCK_ROWS, MOST_BLOCKS = 1000, 20
 """Rows of the parts into which larger sets are cut at last, and how many of them count."""
 FEW_STEPS = 8
 """Of a search that starts where another one ended."""
+FIRST_STEP = 0.5
+"""How far the logarithm of the hyper-parameter with the greatest slope goes first."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +40,17 @@ class Tuning:
     """minimise over theta:  criterion(theta) + shrink / n sum_j (r_j - their mean)^2 - log prior / n.
 
     theta are the logarithms of the kernel's hyper-parameters and of the strength of the regulariser, and
-    r_j = log l_j - log s_j those of the length scales of columns relative to where they start: shrinking keeps the
-    ratios of the s_j.
+    r_j = log l_j - log s_j those of the length scales of columns relative to usual ones: shrinking keeps the ratios of
+    the s_j.
 
     Parameters
     ----------
     criterion : Criterion
         Such as the logarithm of the mean leave-one-out loss.
     shrink : float
-        Infinite for length scales of columns that keep their ratios.
+        Infinite for length scales of columns that keep the ratios with which they start.
+    usual : Kernel, optional
+        With the length scales s_j; the kernel at which the search starts when not given.
     groups : array of shape (n_columns,), optional
         Columns of the same group have length scales that keep their ratios, and count as one.
     bounds : dict, optional
@@ -51,6 +63,7 @@ class Tuning:
 
     criterion: Any
     shrink: float = 0.0
+    usual: Kernel | None = None
     groups: np.ndarray | None = None
     bounds: dict | None = None
     fixed: Sequence[str] = ()
@@ -66,6 +79,8 @@ class Tuning:
         bounds = self._bounds(names, start, kernel)
         free = np.flatnonzero(bounds[:, 0] < bounds[:, 1])
         Z, shrunk = self._directions([names[i] for i in free])
+        usual = start if self.usual is None else self._start(self.usual, strength)[2]
+        at_start = (Z.T @ (start - usual)[free] / Z.sum(axis=0))[shrunk]
 
         def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
             theta = start.copy()
@@ -75,7 +90,8 @@ class Tuning:
             value, gradient = self._with_prior(theta, names, value, gradient)
             slopes = Z.T @ gradient[free]
             if 0.0 < self.shrink < np.inf and len(shrunk):
-                off = z[shrunk] - z[shrunk].mean()
+                off = z[shrunk] + at_start
+                off -= off.mean()
                 value += self.shrink / self.criterion.n * float(off @ off)
                 slopes[shrunk] += 2.0 * self.shrink / self.criterion.n * off
             values.append(value)
@@ -84,14 +100,45 @@ class Tuning:
         values: list[float] = []
         errors: list[float] = []
         ends = [(bounds[free] - start[free, None])[Z[:, i] > 0] for i in range(Z.shape[1])]
-        box = [(rows[:, 0].max(), rows[:, 1].min()) for rows in ends]
-        found = lbfgs(objective, np.zeros(Z.shape[1]), box, step, maxiter=self.max_iter, ftol=self.tol, gtol=1e-5)
+        box = np.array([(rows[:, 0].max(), rows[:, 1].min()) for rows in ends]).reshape(-1, 2)
+        found = self._minimum(objective, box, step)
         theta = start.copy()
         theta[free] += Z @ found.x
         search = Search(names, theta, bounds, [-float(found.fun)], str(found.message), bool(found.success), found.nfev)
         kernel, strength = parameters.kernel_at(theta[:-1]), float(np.exp(theta[-1]))
         error = float(np.exp(min(errors[int(np.argmin(values))], 700.0)))
         return Tuned(kernel, strength, float(found.fun), values[0], error, search)
+
+    def _minimum(self, objective: Objective, box: np.ndarray, step: Step) -> Any:
+        """By L-BFGS from zero, until two steps in a row gain less than the tolerance.
+
+        The first step goes along the gradient. Its length is no measure of how far a minimum is, so that variables are
+        scaled: a step of the length of a flat gradient would gain nothing, and end the search.
+        """
+        at_start = objective(np.zeros(len(box)))
+        steepest = float(np.abs(at_start[1]).max(initial=0.0))
+        unit = float(np.sqrt(np.clip(FIRST_STEP / max(steepest, 1e-300), 1.0, 1e4)))
+        known: list[float] = [at_start[0]]
+
+        def scaled(u: np.ndarray) -> tuple[float, np.ndarray]:
+            value, slopes = objective(unit * u) if np.any(u) else at_start
+            known[-1] = min(known[-1], value)
+            return value, unit * slopes
+
+        def settled() -> bool:
+            gains = -np.diff(known[-3:])
+            return len(gains) == 2 and bool(gains.max() < self.tol * max(abs(known[-1]), 1.0))
+
+        def stop() -> bool:
+            if step() or settled():
+                return True
+            known.append(known[-1])
+            return False
+
+        options = {"maxiter": self.max_iter, "ftol": 0.0, "gtol": 1e-5 * unit}
+        found = lbfgs(scaled, np.zeros(len(box)), box / unit, stop, **options)
+        found.x, found.success = unit * found.x, found.success or settled()
+        return found
 
     def _directions(self, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Z of theta = start + Z z, with one entry of z for those that move together, and which of z are shrunk."""
