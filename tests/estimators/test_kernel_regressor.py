@@ -10,16 +10,11 @@ from representer import Gram, KernelRegressor, KernelRidge
 from representer.problems.ridge import RidgeProblem
 from representer.solvers.leave_one_out import leave_one_out
 
-REPEATED = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "a row that is left out is seen if it is repeated"
-    for kind in ("dense", "sparse")
-}
-
 
 def test_estimator_checks():
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The search stopped at its time_limit")
-        assert faults(KernelRegressor(time_limit=1e-9), REPEATED) == []
+        assert faults(KernelRegressor(time_limit=1e-9)) == []
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +128,8 @@ def test_messages(table):
         KernelRegressor(criterion="mean").fit(X, y)
     with pytest.raises(ValueError, match="use KernelRidge or SVC with a precomputed one"):
         KernelRegressor(kernel="precomputed").fit(np.eye(9), y[:9])
-    with pytest.raises(ValueError, match="needs at least 5"):
-        KernelRegressor().fit(X[:4], y[:4])
+    with pytest.raises(ValueError, match="needs at least 4"):
+        KernelRegressor().fit(X[:3], y[:3])
     with pytest.warns(ConvergenceWarning, match=r"stopped at its time_limit of 1e-06 s; the best so far"):
         KernelRegressor(time_limit=1e-6).fit(X, y)
 
@@ -148,16 +143,17 @@ def test_columns_far_from_zero_change_nothing(table):
     np.testing.assert_allclose(spread, std, rtol=1e-2)
 
 
-def test_a_length_scale_per_column_loses_no_more_than_noise():
+@pytest.mark.parametrize("seed", range(3))
+def test_a_length_scale_per_column_loses_no_more_than_noise(seed):
     """To the best kernel with one length scale, where there are ten rows for each of many columns that matter alike."""
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(500, 12))
-    y = np.sin(X.sum(axis=1) / 2.0) + 0.3 * rng.normal(size=500)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(700, 12))
+    y = np.sin(X.sum(axis=1) / 2.0) + 0.3 * rng.normal(size=700)
     model = KernelRegressor().fit(X[:120], y[:120])
     best = min((trial for trial in model.trials_ if trial.shrink == np.inf), key=lambda trial: trial.score).tuned
     plain = KernelRidge(best.strength, kernel=best.kernel, fit_intercept=True).fit(X[:120], y[:120])
     losses = [(y[120:] - m.predict(X[120:])) ** 2 for m in (model, plain)]
     off = losses[0] - losses[1]
     assert off.mean() <= off.std() / np.sqrt(len(off)) + 1e-9
-    freest = min(model.trials_, key=lambda trial: trial.shrink)
-    assert freest.score > 1.2 * best.error  # which leave-one-out on the same rows would have taken
+    freest = min(model.trials_, key=lambda trial: trial.tuned.error)
+    assert freest.shrink < np.inf  # which leave-one-out on the same rows would have taken

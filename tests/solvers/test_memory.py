@@ -1,4 +1,3 @@
-
 from representer import Gram, _parallel
 from representer.gram.stored import Packed
 from representer.kernels import RBF

@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import atomic
 from representer.estimators.inputs import check_labels, check_weights
+from representer.estimators.repeated_rows import DistinctRows
 from representer.estimators.searched_model import SearchedModel
+from representer.kernels import checks
 from representer.losses.squared_hinge import SquaredHinge
 
 STEADY = 1e-3
@@ -91,10 +93,12 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         X = self._rows(X)
         self.classes_, codes = check_labels(self, X, y)
         weights = check_weights(sample_weight, X)
+        distinct = DistinctRows.of(X, codes[:, None], weights)
+        codes, weights = codes[distinct.first], distinct.weights
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
         targets = np.where(codes[:, None] == columns, 1.0, -1.0)
-        fit, result = self._found(X, targets, weights, SquaredHinge())
-        self.function_ = self._function(X, result.coef, result.intercept, 0.0, targets.shape[1] == 1)
+        fit, result = self._found(checks.take(X, distinct.first), targets, weights, SquaredHinge())
+        self.function_ = self._function(X, distinct.spread(result.coef), result.intercept, targets.shape[1] == 1)
         rows, left_out = fit.rows, fit.left_out(result.coef)
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         self._calibration = _calibrated(_by_class(left_out.predictions), codes[rows], weight)

@@ -12,11 +12,13 @@ from representer.estimators.base import atomic
 from representer.estimators.criteria import robust
 from representer.estimators.hyperparameters import deviation
 from representer.estimators.inputs import check_targets, check_weights
-from representer.estimators.left_out import LeftOutFit
-from representer.estimators.process_plan import Asked, plan, posterior
+from representer.estimators.left_out import LOO_ROWS, LeftOutFit
+from representer.estimators.repeated_rows import DistinctRows
 from representer.estimators.searched_model import SearchedModel
-from representer.gram.tiled import Gram
 from representer.kernels import checks
+from representer.processes.gaussian import GaussianProcess, doubled
+from representer.processes.local import LocalPosterior
+from representer.processes.posterior import ExactPosterior
 
 COVERED, DEVIATIONS_OF_BAND = 0.96, 1.96
 """Share of the leave-one-out residuals that are within so many standard deviations: one in a hundred more than of new
@@ -73,8 +75,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
 
     Notes
     -----
-    A weight is a repeated row for the fit of a kernel, but not for its choice: a repeated row is seen when one of its
-    copies is left out.
+    A weight of two is a repeated row. Rows that are equal, targets included, are left out together: a copy would
+    predict the other one.
 
     Examples
     --------
@@ -118,12 +120,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         if self.criterion not in ("squared", "huber"):
             raise ValueError(f"criterion is {self.criterion!r}; use 'squared' or 'huber'.")
         Y = y.reshape(len(y), -1)
+        distinct = DistinctRows.of(X, Y, weights)
+        Y, weights, single = Y[distinct.first], distinct.weights, y.ndim == 1
         centre, units = np.average(Y, axis=0, weights=weights), deviation(Y)
         targets = (Y - centre) / units
         targets, loss = robust(targets) if self.criterion == "huber" else (targets, None)
-        fit, result = self._found(X, targets, weights, loss)
-        single = y.ndim == 1
-        self.function_ = self._function(X, units * result.coef, units * result.intercept, centre, single)
+        fit, result = self._found(checks.take(X, distinct.first), targets, weights, loss)
+        constant = units * result.intercept + centre
+        self.function_ = self._function(X, units * distinct.spread(result.coef), constant, single)
+        self._fitted_rows = distinct.first
         self._set_bands(fit, result.coef, units, single)
         self._warn_unless_converged(result.certificate, "use a larger tol")
         return self
@@ -135,13 +140,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         scores = np.abs(errors) / np.sqrt(left_out.variances)[:, None]
         far = FAR_OFF * np.median(scores, axis=0)
         self._outlying = 0 if self.criterion == "huber" else int(np.count_nonzero(np.any(scores > far, axis=1)))
-        amplitude = np.quantile(scores, COVERED, axis=0) / DEVIATIONS_OF_BAND
+        weights = None if fit.weights is None else fit.weights[fit.rows]
+        amplitude = np.quantile(scores, COVERED, axis=0, method="inverted_cdf", weights=weights) / DEVIATIONS_OF_BAND
         self._amplitude = units * np.maximum(amplitude, 1e-300)
         self._weights = np.ones(len(fit.gram)) if fit.weights is None else fit.weights
         noise = self._amplitude * np.sqrt(self.alpha_)
         self.noise_ = float(noise[0]) if single else noise
-        variance = np.average((truth - np.average(truth, axis=0)) ** 2)
-        self.loo_score_ = 1.0 - float(np.mean(errors**2) / max(variance, 1e-300))
+        variance = np.average((truth - np.average(truth, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+        missed = np.average(errors**2, axis=0, weights=weights)
+        self.loo_score_ = 1.0 - float(missed.mean() / max(variance.mean(), 1e-300))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """f(x) + b for each x in X, and with ``return_std`` the standard deviation of a new measurement there.
@@ -151,29 +158,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         values = self._values(X)
         if not return_std:
             return values
-        deviations = np.sqrt(self._variances(self.rows_of(X)) + self.alpha_)
+        deviations = np.sqrt(self._process.variance(self._centred(self.rows_of(X))) + self.alpha_)
         single = self.function_.coef.ndim == 1
         return values, deviations * self._amplitude[0] if single else deviations[:, None] * self._amplitude
 
     @property
     def _fitted(self) -> Any:
-        """The rows that have a weight."""
-        return self._centred(checks.take(self.function_.X, np.flatnonzero(self._weights)))
+        """The rows of the fit, of which no two are equal."""
+        return self._centred(checks.take(self.function_.X, self._fitted_rows))
 
     @cached_property
-    def _posterior(self) -> Any:
-        """The factor of K + alpha W^(-1) on rows that have a weight, which variances need."""
-        budget, noise = self._budget(), self.alpha_ / self._weights[self._weights > 0.0]
-        asked = Asked("auto", 0, 1, budget.memory, budget.tol, budget.threads)
-        return posterior(self.kernel_, self._fitted, noise, plan(len(noise), 1, 0, asked), asked)
-
-    def _variances(self, X: Any) -> np.ndarray:
-        """k(x, x) - k' (K + alpha W^(-1))^(-1) k for new rows."""
-        X, fitted, process = self._centred(X), self._fitted, self._posterior
-        own_values = self.kernel_.diag(X)
-        out = np.empty(len(own_values))
-        for i in range(0, len(out), process.at_once):
-            part = np.arange(i, min(i + process.at_once, len(out)))
-            columns = Gram(self.kernel_, fitted, checks.take(X, part), threads=self.threads).dense()
-            out[part] = own_values[part] - process.explained(np.asfortranarray(columns))
-        return np.maximum(out, 0.0)
+    def _process(self) -> Any:
+        """What gives k(x, x) - k' (K + alpha W^(-1))^(-1) k: a factor, or of many rows the nearest ones."""
+        fitted, noise = self._fitted, self.alpha_ / self._weights
+        if len(noise) > LOO_ROWS:
+            return LocalPosterior(self._gram(self.kernel_, fitted), noise)
+        exact = ExactPosterior(self.kernel_, doubled(fitted), noise, threads=self.threads)
+        return GaussianProcess(self.kernel_, fitted, exact, self.threads)

@@ -30,7 +30,7 @@ from representer.rows.validation import check_inputs
 from representer.solvers import choose
 from representer.solvers.leave_one_out import loo_bytes
 
-FEWEST = 5
+FEWEST = 4
 """Rows that leave-one-out needs at least to compare kernels."""
 
 
@@ -97,19 +97,18 @@ class SearchedModel(KernelEstimator):
     def _searched(
         self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None, progress: Progress
     ) -> Trial:
-        """The best trial on rows that have a weight."""
+        """The best trial."""
         checks.positive(self.time_limit, "time_limit")
         deadline = perf_counter() + self.time_limit
-        rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
-        if len(rows) < FEWEST:
+        if len(targets) < FEWEST:
             raise ValueError(
-                f"There are n_samples = {len(rows)} rows; choosing a kernel by leave-one-out needs at least {FEWEST}."
+                f"There are n_samples = {len(targets)} different rows; choosing a kernel by leave-one-out needs at "
+                f"least {FEWEST}."
             )
-        some = None if weights is None else weights[rows]
-        errors = RidgeErrors(checks.take(X, rows), targets[rows], some, True, loss, threads=self.threads)
+        errors = RidgeErrors(X, targets, weights, True, loss, threads=self.threads)
         seed = checks.integer(self.random_state, "random_state", 0)
-        start = self._start(errors.X, some)
-        expected = len(start.kernels) + FINALISTS * len(SHRINK) + 3
+        start = self._start(X, weights)
+        expected = len(start.kernels) + FINALISTS * (len(SHRINK) + 1) + 3
 
         def tell(text: str) -> None:
             progress.count(text, progress.steps + 1, max(expected, progress.steps + 1))
@@ -126,7 +125,7 @@ class SearchedModel(KernelEstimator):
     def _found(
         self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None
     ) -> tuple[LeftOutFit, Result]:
-        """The fit of all rows with the best kernel and alpha, and its exact solution.
+        """The fit of all rows, of which no two are equal, with the best kernel and alpha, and its exact solution.
 
         Columns are centred if the kernel is not a given one, which changes nothing but the intercept: values of the
         linear part, whose coefficients have the sum zero, are small differences of large ones otherwise.
@@ -149,9 +148,8 @@ class SearchedModel(KernelEstimator):
     def _centred(self, X: Any) -> Any:
         return X if self._centre is None else X - self._centre
 
-    def _function(self, X: Any, coef: np.ndarray, intercept: np.ndarray, shift: Any, single: bool) -> Function:
-        """f in the units of the columns, from coefficients and intercept for centred ones, plus a constant."""
-        constant = shift + intercept
+    def _function(self, X: Any, coef: np.ndarray, constant: np.ndarray, single: bool) -> Function:
+        """f in the units of the columns, from coefficients and the constant for centred ones."""
         if self._centre is not None:
             one = self._centred(X[:1])
             centred, here = Function(self.kernel_, self._centred(X), coef)(one), Function(self.kernel_, X, coef)(X[:1])

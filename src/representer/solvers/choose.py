@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from representer.gram.low_rank import LowRank
 from representer.problems.eigen import EigenProblem
 from representer.problems.finite import FiniteRidge
 from representer.problems.ridge import RidgeProblem
@@ -74,12 +73,10 @@ def finite_ridge(problem: FiniteRidge, budget: Budget, solver: str = "auto") -> 
     return cheapest(FINITE_RIDGE, solver, problem, budget)
 
 
-def solve_ridge(problem: RidgeProblem, budget: Budget, wanted: str = "auto", low_rank: LowRank | None = None) -> Result:
-    """The solution by the solver of least cost; a factor of low rank that is known saves the time for another one."""
+def solve_ridge(problem: RidgeProblem, budget: Budget, wanted: str = "auto") -> Result:
+    """The solution by the solver of least cost."""
     solver, plan = ridge(problem, budget, wanted)
     plan.require()
-    if solver is conjugate_gradient:
-        return conjugate_gradient.solve(problem, budget, plan.reason, low_rank=low_rank)
     return solver.solve(problem, budget, plan.reason)
 
 

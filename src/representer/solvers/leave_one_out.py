@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
+from scipy.linalg import lapack
 
 from representer import _parallel
-from representer.gram.low_rank import LowRank
 from representer.gram.tiled import Gram
 from representer.kernels.base import Gradients
 from representer.losses.base import Loss
 from representer.problems.ridge import RidgeProblem
 from representer.solvers.memory import bytes_of_tiles
-from representer.solvers.preconditioners import summed_gram
 
 
 @dataclass(frozen=True)
@@ -35,24 +33,6 @@ def leave_one_out(problem: RidgeProblem) -> LeaveOneOut:
         M, a, _ = _dual(problem)
     diagonal = M.diagonal().copy()
     return LeaveOneOut(problem.targets - a / diagonal[:, None], 1.0 / diagonal)
-
-
-def low_rank_leave_one_out(problem: RidgeProblem, coef: np.ndarray, rows: np.ndarray, low_rank: LowRank) -> LeaveOneOut:
-    """The same for some of many rows, from the coefficients a = M y of all, with K = F'F + diag(r) in M_ii.
-
-    r is the diagonal of what the factor leaves of D K D, D = W^(1/2). With S = diag(r + alpha) it is
-    M_ii = w_i (1 / s_i - |L^(-1) F_i / s_i|^2) for L L' = I + F S^(-1) F', less the part along the intercept.
-    """
-    F, s = low_rank.factor, low_rank.remainder + float(problem.alpha[0])
-    G = summed_gram(F / np.sqrt(s).astype(F.dtype), np.float64, problem.gram.threads)
-    G.ravel()[:: len(G) + 1] += 1.0
-    L, D = cholesky(G, lower=True), problem.sqrt_weights.ravel() * np.ones(problem.n)
-    half = solve_triangular(L, F[:, rows] / s[rows], lower=True, check_finite=False)
-    diagonal = D[rows] ** 2 * (1.0 / s[rows] - np.einsum("ij,ij->j", half, half))
-    if problem.intercept:
-        u = D * (D - F.T @ cho_solve((L, True), F @ (D / s))) / s  # M 1 without an intercept
-        diagonal -= u[rows] ** 2 / u.sum()
-    return LeaveOneOut(problem.targets[rows] - coef[rows] / diagonal[:, None], 1.0 / diagonal)
 
 
 def loo_error(problem: RidgeProblem, loss: Loss | None = None) -> tuple[float, Gradients, float]:
