@@ -6,8 +6,8 @@
 
 Prints RMSE over the standard deviation of y, or the error in per cent, as means over splits with the CPU seconds of a
 fit, then mean ranks and the coverage of 95 % bands. Large sets are cut to ``--rows`` training rows for all. Grids and
-random draws are compared in three folds of at most 4,000 of them, and the best is fitted to all. Categories are columns
-of zeros and ones for all.
+random draws are compared in three folds of at most 4,000 of them, and the best is fitted to all. Categories are data
+frames for `KernelRegressor` and `KernelClassifier`, and columns of zeros and ones for the others.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.stats import loguniform, randint, rankdata
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import (
@@ -35,6 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from representer import KernelClassifier, KernelRegressor
+from representer.kernels import checks
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import data_file, print_versions
@@ -55,17 +57,19 @@ TESTS = 5000
 """Rows of a split that are predicted at most."""
 
 
-def table(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Rows of numbers and targets of a set, or None if it is absent."""
+def table(name: str) -> tuple[Any, np.ndarray] | None:
+    """Rows of numbers, or a data frame of numbers and categories, and targets of a set; None if it is absent."""
     file = data_file(name, "tsv" if name == "splice" else "npz")
     if file is None:
         return None
     if name == "splice":
         rows = [line.rstrip("\n").split("\t") for line in file.read_text(encoding="utf-8").splitlines()[1:]]
-        return indicators(np.array([list(row[-1]) for row in rows])), np.array([row[0] for row in rows])
+        return pd.DataFrame([list(row[-1]) for row in rows]).add_prefix("base "), np.array([row[0] for row in rows])
     with np.load(file) as data:
         if name == "adult_raw":
-            return np.hstack([data["X_num"].astype(float), indicators(data["X_cat"])]), data["y"]
+            names = [f"category {i}" for i in range(data["X_cat"].shape[1])]
+            numbers = pd.DataFrame(data["X_num"].astype(float), columns=data["num_names"])
+            return numbers.join(pd.DataFrame(data["X_cat"].astype(str), columns=names)), data["y"]
         X = data["X_train"] if "X_train" in data else data["X"]
         y = data["y_train"] if "y_train" in data else data["y"]
     if name == "covtype":
@@ -74,9 +78,9 @@ def table(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     return X.astype(float), y
 
 
-def indicators(X: np.ndarray) -> np.ndarray:
-    """A column of zeros and ones for each category of each column."""
-    return np.hstack([(column[:, None] == np.unique(column)).astype(float) for column in X.T])
+def as_numbers(X: Any) -> np.ndarray:
+    """A column of zeros and ones for each category of each column that is not a number."""
+    return pd.get_dummies(X).to_numpy(float) if hasattr(X, "columns") else X
 
 
 class Searched(BaseEstimator):
@@ -126,16 +130,18 @@ def measured(name: str, model: str, seed: int, rows: int) -> dict[str, Any] | No
     X, y = found
     if regression:
         y = (y - y.mean()) / y.std()
+    X = X if model == "kernel" else as_numbers(X)
     train, test = split(len(X), seed, rows)
+    A, new = (checks.take(X, some) for some in (train, test))
     begin, cpu = time.perf_counter(), time.process_time()
-    fitted = contender(model, regression, X.shape[1]).fit(X[train], y[train])
+    fitted = contender(model, regression, X.shape[1]).fit(A, y[train])
     record = {"set": name, "model": model, "split": seed, "rows": len(train), "columns": X.shape[1]}
     record |= {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "limit": rows}
     if regression and model == "kernel":
-        values, std = fitted.predict(X[test], return_std=True)
+        values, std = fitted.predict(new, return_std=True)
         record["coverage"] = float(np.mean(np.abs(y[test] - values) <= 1.96 * std))
     else:
-        values = fitted.predict(X[test])
+        values = fitted.predict(new)
     off = (
         np.sqrt(np.mean((values - y[test]) ** 2)) / y[test].std() if regression else 100.0 * np.mean(values != y[test])
     )
