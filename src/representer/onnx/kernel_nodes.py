@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import factorial
 
+from representer.kernels import checks
 from representer.kernels.algebra import Power, Product, Scaled, Sum
 from representer.kernels.base import Kernel
 from representer.kernels.columns import On
@@ -235,7 +236,9 @@ def _binary(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
 
 
 def _scaled(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    return graph.add("Mul", block(graph, kernel.kernel, rows, points), float(kernel.factor))
+    # a number would become an attribute of a product before it, which onnxruntime keeps in float32
+    factors = np.full((1, checks.number_of(points)), float(kernel.factor))
+    return graph.add("Mul", block(graph, kernel.kernel, rows, points), factors)
 
 
 def _power(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
