@@ -13,7 +13,7 @@ y = np.sin(3.0 * X[:, 0]) + 0.1 * rng.normal(size=80)
 
 def test_full_rank_is_exact():
     exact = GaussianProcessRegressor(kernel=RBF(0.5), noise=0.01, optimizer=None).fit(X, y)
-    model = GaussianProcessRegressor(kernel=Nystroem(RBF(0.5), landmarks=X), noise=0.01).fit(X, y)
+    model = GaussianProcessRegressor(kernel=Nystroem(RBF(0.5), landmarks=X), noise=0.01, optimizer=None).fit(X, y)
     new = np.linspace(-4.0, 4.0, 9)[:, None]
     for a, b in zip(model.predict(new, return_std=True), exact.predict(new, return_std=True), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
@@ -24,7 +24,7 @@ def test_full_rank_is_exact():
 
 
 def test_noise_is_found_and_variances_stay():
-    model = GaussianProcessRegressor(kernel=Nystroem(RBF(0.5), 15), normalize_y=True).fit(X, y)
+    model = GaussianProcessRegressor(kernel=Nystroem(RBF(0.5), 15), normalize_y=True, optimizer=None).fit(X, y)
     assert 0.003 < model.noise_ < 0.03  # 0.01 is true
     mean, std = model.predict(np.array([[0.0], [40.0]]), return_std=True)
     np.testing.assert_allclose(std[1], y.std(), rtol=1e-3)
@@ -35,8 +35,27 @@ def test_noise_is_found_and_variances_stay():
     assert model.plan(X, y).passes == 2
 
 
+@pytest.mark.parametrize("noise", ["estimate", 0.01])
+def test_the_bound_tunes_the_kernel(noise):
+    exact = GaussianProcessRegressor(kernel=1.0 * RBF(2.0), noise=noise).fit(X, y)
+    model = GaussianProcessRegressor(kernel=Nystroem(1.0 * RBF(2.0), 30), noise=noise).fit(X, y)
+    for a, b in zip(model.search_.theta, exact.search_.theta, strict=True):
+        assert abs(a - b) < 0.05
+    assert model.search_.names == exact.search_.names
+    assert (
+        exact.log_marginal_likelihood_ - 0.5 < model.log_marginal_likelihood_ <= exact.log_marginal_likelihood_ + 1e-6
+    )
+    fixed = GaussianProcessRegressor(kernel=Nystroem(1.0 * RBF(2.0), 30), noise=noise, optimizer=None).fit(X, y)
+    assert fixed.log_marginal_likelihood_ < model.log_marginal_likelihood_ - 10.0
+    new = np.linspace(-2.0, 6.0, 9)[:, None]
+    for a, b in zip(model.predict(new, return_std=True), exact.predict(new, return_std=True), strict=True):
+        np.testing.assert_allclose(a, b, atol=0.02)
+
+
 def test_several_targets_and_refusals():
     model = GaussianProcessRegressor(kernel=RandomFeatures(RBF(0.5), 64)).fit(X, np.column_stack([y, 2.0 * y]))
     assert model.predict(X, return_std=True)[1].shape == (80, 2)
+    with pytest.raises(ValueError, match="objective='loo' needs an exact kernel"):
+        GaussianProcessRegressor(kernel=Nystroem(RBF(), 5), objective="loo").fit(X, y)
     with pytest.raises(ValueError, match="one positive variance"):
         GaussianProcessRegressor(kernel=Nystroem(RBF(), 5), noise=np.ones(80)).fit(X, y)

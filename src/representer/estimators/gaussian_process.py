@@ -236,15 +236,17 @@ class GaussianProcessRegressor(
 
     # ---- hyper-parameters and posterior ----
 
-    def _optimized(self, kernel: Kernel, X: Any, Y: np.ndarray, given: Any) -> tuple[Search, Kernel, Any]:
+    def _optimized(
+        self, kernel: Kernel, X: Any, Y: np.ndarray, given: Any, function: Any = None
+    ) -> tuple[Search, Kernel, Any]:
         """How the objective was maximised, and the kernel and the noise that maximise it.
 
-        ``given`` is the noise as it was asked for, for these inputs.
+        ``given`` is the noise as it was asked for, for these inputs; ``function`` takes the place of the objective.
         """
         X, variance, estimate = doubled(X), float(np.mean(deviation(Y) ** 2)), isinstance(given, str)
         noise = np.broadcast_to(np.asarray(0.1 * variance if estimate else given, np.float64), len(Y))
         unknowns = ProcessParameters(kernel, kernel.prepare(X), noise, estimate)
-        function = log_marginal_likelihood if self.objective == "likelihood" else log_leave_one_out
+        function = function or (log_marginal_likelihood if self.objective == "likelihood" else log_leave_one_out)
 
         def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
             kernel = unknowns.kernel_at(theta)

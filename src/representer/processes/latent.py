@@ -11,7 +11,7 @@ import numpy as np
 from representer import _parallel
 from representer.gram.tiled import Gram
 from representer.kernels.base import Kernel
-from representer.processes.variational import vjp_diagonal
+from representer.processes.variational import along_diagonal
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class LatentMap:
         by_variance = np.where(variance > 0.0, 0.5 * (squares / v - columns) / v, 0.0)
         W = (error / v[:, None]) @ self.coef.T - 2.0 * by_variance[:, None] * reduced
         along = self.kernel.input_vjp(A, self.points, W)
-        return value, along + vjp_diagonal(self.kernel, A, by_variance)[1]
+        return value, along + along_diagonal(self.kernel, A, by_variance)
 
 
 Objective = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]

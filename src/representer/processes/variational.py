@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack
+from scipy.linalg import cho_solve, lapack, solve_triangular
 
 from representer import _parallel
 from representer.gram.tiled import Gram
@@ -18,13 +20,27 @@ JITTER = 1e-8
 
 @dataclass(frozen=True)
 class Bound:
-    """The bound, its gradient by hyper-parameter and by the noise, by the inputs and by the landmarks."""
+    """The bound, its gradient by hyper-parameter and by the noise, and that by the entries of the kernel matrices."""
 
     value: float
     gradients: Gradients
     by_noise: float
-    by_inputs: np.ndarray
-    by_landmarks: np.ndarray
+    _at: Landmarks
+    _by_cross: np.ndarray
+    _by_square: np.ndarray
+    _by_diagonal: np.ndarray
+
+    @cached_property
+    def by_inputs(self) -> np.ndarray:
+        """The gradient by the inputs."""
+        at = self._at
+        return at.cross.input_gradient(self._by_cross) + along_diagonal(at.kernel, at.inputs, self._by_diagonal)
+
+    @cached_property
+    def by_landmarks(self) -> np.ndarray:
+        """The gradient by the landmarks."""
+        at = self._at
+        return at.cross.T.input_gradient(self._by_cross.T) + 2.0 * at.square.input_gradient(self._by_square)
 
 
 class Landmarks:
@@ -47,15 +63,20 @@ class Landmarks:
         self, kernel: Kernel, inputs: Any, landmarks: Any, Y: np.ndarray, noise: float, threads: int | None = None
     ):
         self.kernel, self.inputs, self.landmarks, self.Y, self.noise = kernel, inputs, landmarks, Y, noise
-        self.threads = threads
-        self.K_xu = Gram.of(kernel, inputs, landmarks, threads=threads).dense()
-        K_u = Gram.of(kernel, landmarks, threads=threads).dense()
+        self.cross = Gram.of(kernel, inputs, landmarks, threads=threads)
+        self.square = Gram.of(kernel, landmarks, threads=threads)
+        self.K_xu, K_u = self.cross.dense(), self.square.dense()
         K_u.ravel()[:: len(K_u) + 1] += JITTER * float(K_u.diagonal().mean())
         self.squares = self.K_xu.T @ self.K_xu
         self.L = _cholesky(K_u)
-        self.L_S = _cholesky(K_u + self.squares / noise)
-        self.projected = self.K_xu.T @ Y
-        self.mean = cho_solve((self.L_S, True), self.projected) / noise
+        # S = L (I + A A' / noise) L' with A = L^(-1) K_ux keeps the digits that K_u^(-1) would lose
+        A = solve_triangular(self.L, self.K_xu.T, lower=True, check_finite=False)
+        inner = A @ A.T
+        self.explained = float(np.trace(inner))
+        self.inner = _cholesky(np.eye(len(inner)) + inner / noise)
+        self.L_S = self.L @ self.inner
+        self.whitened = solve_triangular(self.inner, A @ Y, lower=True, check_finite=False)
+        self.mean = solve_triangular(self.L_S, self.whitened, lower=True, trans=1, check_finite=False) / noise
 
     @property
     def reduction(self) -> np.ndarray:
@@ -73,11 +94,11 @@ class Landmarks:
         inverse = cho_solve((self.L, True), np.eye(len(self.L)))
         inverse_S = cho_solve((self.L_S, True), np.eye(len(self.L)))
         diagonal = self.kernel.diagonal(self.inputs)
-        rest = float(diagonal.sum() - np.vdot(inverse, self.squares))
+        rest = float(diagonal.sum()) - self.explained
         b = 1.0 / self.noise
-        fitted = float(np.vdot(self.mean, self.projected))
+        fitted = b * float(np.vdot(self.whitened, self.whitened))
         size = float(np.vdot(self.Y, self.Y))
-        log_determinants = 2.0 * float(np.log(self.L_S.diagonal()).sum() - np.log(self.L.diagonal()).sum())
+        log_determinants = 2.0 * float(np.log(self.inner.diagonal()).sum())
         value = -0.5 * (
             targets * (n * np.log(2.0 * np.pi * self.noise) + log_determinants + b * rest) + b * (size - fitted)
         )
@@ -97,30 +118,29 @@ class Landmarks:
         self, value: float, by_cross: np.ndarray, by_square: np.ndarray, by_diagonal: float, by_noise: float
     ) -> Bound:
         """The gradient from those with respect to K_xu, K_u and each k(x, x)."""
-        cross = Gram.of(self.kernel, self.inputs, self.landmarks, threads=self.threads)
-        square = Gram.of(self.kernel, self.landmarks, threads=self.threads)
-        gradients = cross.contract(by_cross)
-        add_gradients(gradients, square.contract(by_square))
-        along, by_inputs = vjp_diagonal(self.kernel, self.inputs, np.full(len(self.Y), by_diagonal))
-        add_gradients(gradients, along)
-        return Bound(
-            value,
-            gradients,
-            by_noise,
-            cross.input_gradient(by_cross) + by_inputs,
-            cross.T.input_gradient(by_cross.T) + 2.0 * square.input_gradient(by_square),
-        )
+        along = np.full(len(self.Y), by_diagonal)
+        gradients = self.cross.contract(by_cross)
+        add_gradients(gradients, self.square.contract(by_square))
+        add_gradients(gradients, vjp_diagonal(self.kernel, self.inputs, along))
+        return Bound(value, gradients, by_noise, self, by_cross, by_square, along)
 
 
-def vjp_diagonal(kernel: Kernel, A: Any, w: np.ndarray) -> tuple[Gradients, np.ndarray]:
-    """sum_i w_i dk(a_i, a_i) / dtheta, and w_i dk(a_i, a_i) / da_i, from small blocks along the diagonal."""
+def vjp_diagonal(kernel: Kernel, A: Any, w: np.ndarray) -> Gradients:
+    """sum_i w_i dk(a_i, a_i) / dtheta, from small blocks along the diagonal."""
     gradients: Gradients = {}
-    parts = []
+    for part, W in _diagonal_blocks(A, w):
+        add_gradients(gradients, kernel.vjp(part, part, W))
+    return gradients
+
+
+def along_diagonal(kernel: Kernel, A: Any, w: np.ndarray) -> np.ndarray:
+    """w_i dk(a_i, a_i) / da_i."""
+    return np.concatenate([2.0 * kernel.input_vjp(part, part, W) for part, W in _diagonal_blocks(A, w)])
+
+
+def _diagonal_blocks(A: Any, w: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
     for rows in _parallel.split(len(A), 64):
-        W = np.diag(w[rows]).astype(A.dtype)
-        add_gradients(gradients, kernel.vjp(A[rows], A[rows], W))
-        parts.append(2.0 * kernel.input_vjp(A[rows], A[rows], W))
-    return gradients, np.concatenate(parts)
+        yield A[rows], np.diag(w[rows]).astype(A.dtype)
 
 
 def _cholesky(A: np.ndarray) -> np.ndarray:
