@@ -132,12 +132,14 @@ def gapped_words(table: Table) -> None:
 def fingerprints(table: Table) -> None:
     """Products with a matrix of Tanimoto's kernel, whose values are computed anew."""
     rng = np.random.default_rng(0)
-    bits = rng.random((20_000, 2048)) < 0.02
-    K, v = Gram(Tanimoto(), bits), rng.normal(size=20_000)
-    Gram(Tanimoto(), bits[:300]) @ v[:300]
-    spent, _ = cpu(lambda: K @ v, 2)
-    pairs = len(K) * (len(K) + 1) / 2
-    table.row("Tanimoto, 20,000 x 20,000 product, 2,048 bits", 1e9 * spent / pairs, "<=", 10, "ns", "a computed pair")
+    for share in (0.02, 0.5):
+        bits = rng.random((20_000, 2048), np.float32) < share
+        K, v = Gram(Tanimoto(), bits), rng.normal(size=20_000)
+        Gram(Tanimoto(), bits[:300]) @ v[:300]
+        spent, _ = cpu(lambda K=K, v=v: K @ v, 2)
+        pairs = len(K) * (len(K) + 1) / 2
+        what = f"Tanimoto, 20,000 x 20,000 product, 2,048 bits, {100 * share:.0f} % ones"
+        table.row(what, 1e9 * spent / pairs, "<=", 10, "ns", "a computed pair")
 
 
 def series(table: Table) -> None:

@@ -20,10 +20,10 @@ def lists(A, keys=NONE, frequent=NONE):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_over_common_columns(loop, dtype, rng):
     """Columns 2, 4, ..., 12 of one side are columns 1, 3, ... of the other, known by their keys."""
-    A, B = thin(rng, 7, 12, dtype), thin(rng, 5, 9, dtype)
+    A, B = thin(rng, 17, 12, dtype), thin(rng, 5, 9, dtype)
     mine, theirs = np.arange(12, dtype=np.uint64) * np.uint64(3), np.arange(9, dtype=np.uint64) * np.uint64(2**60)
     theirs[1], theirs[2:] = 6, np.uint64(33) + theirs[2:] - theirs[2]
-    tile = np.ones((7, 5), dtype)
+    tile = np.ones((17, 5), dtype)
     loop(*lists(A, mine)[:4], *lists(B, theirs)[:4], tile)
     pairs = [(f, g) for f in range(12) for g in range(9) if mine[f] == theirs[g]]
     assert len(pairs) == 3

@@ -62,12 +62,25 @@ def shared(a_keys, b_keys):
 
 @loop
 def add_products(a_keys, a_starts, a_rows, a_values, b_keys, b_starts, b_rows, b_values, tile):
-    """tile_ij += sum of a_if b_jf over the columns f of the lists."""
+    """tile_ij += sum of a_if b_jf over the columns f of the lists; four rows of a at a time share an entry of b."""
+    flat, width = tile.reshape(tile.size), np.uint64(tile.shape[1])  # unsigned places need no test for negative ones
     for p, q in shared(a_keys, b_keys):
-        for s in range(a_starts[p], a_starts[p + 1]):
-            row, value = tile[a_rows[s]], a_values[s]
-            for t in range(b_starts[q], b_starts[q + 1]):
-                row[b_rows[t]] += value * b_values[t]
+        begin, end, after = b_starts[q], b_starts[q + 1], a_starts[p + 1]
+        last = after - (after - a_starts[p]) % 4
+        for s in range(a_starts[p], last, 4):
+            first, second = np.uint64(a_rows[s]) * width, np.uint64(a_rows[s + 1]) * width
+            third, fourth = np.uint64(a_rows[s + 2]) * width, np.uint64(a_rows[s + 3]) * width
+            u, v, x, y = a_values[s], a_values[s + 1], a_values[s + 2], a_values[s + 3]
+            for t in range(begin, end):
+                j, value = np.uint64(b_rows[t]), b_values[t]
+                flat[first + j] += u * value
+                flat[second + j] += v * value
+                flat[third + j] += x * value
+                flat[fourth + j] += y * value
+        for s in range(last, after):
+            row, u = np.uint64(a_rows[s]) * width, a_values[s]
+            for t in range(begin, end):
+                flat[row + np.uint64(b_rows[t])] += u * b_values[t]
 
 
 @loop

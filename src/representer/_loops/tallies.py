@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from representer._loops.jit import loop
+from representer._loops.bits import ones
+from representer._loops.jit import inlined_loop, loop
 from representer._loops.radix_sort import order
 from representer._loops.words import ODD
 
@@ -14,25 +15,36 @@ def tally(owners, keys, amounts, n):
     One amount alone is that of each. Returned are data, indices and starts of the rows, the keys of the columns, and
     for each column the place of its first entry in the list.
     """
+    columns, names, examples = numbered(keys)
     places, starts = by_owner(owners, n)
-    found, sums, first = aggregated(places, starts, keys, amounts)
-    size = starts[n]  # of different keys of an owner now
-    sequence = order(found)
-    row = np.empty(size, np.int32)
+    sums, several, size = np.zeros(names.size), amounts.size > 1, 0
+    # which columns a row has: a bit for each, and one for each word of such bits, so that few words are looked at
+    found, words = np.zeros(names.size // 64 + 1, np.uint64), np.zeros(names.size // 4096 + 1, np.uint64)
+    indices, data = np.empty(keys.size, np.int32), np.empty(keys.size, np.float64)
     for i in range(n):
-        row[starts[i] : starts[i + 1]] = i
-    filled = starts[:-1].copy()
-    indices, data = np.empty(size, np.int32), np.empty(size, np.float64)
-    names, examples, column = np.empty(size, np.uint64), np.empty(size, np.int32), -1
-    for p in sequence:
-        if column < 0 or found[p] != names[column]:
-            column += 1
-            names[column], examples[column] = found[p], first[p]
-        examples[column] = min(examples[column], first[p])
-        end = filled[row[p]]
-        indices[end], data[end] = column, sums[p]
-        filled[row[p]] = end + 1
-    return data, indices, starts, names[: column + 1].copy(), examples[: column + 1].copy()
+        begin, starts[i] = starts[i], size
+        for p in places[begin : starts[i + 1]]:
+            column = columns[p]
+            sums[column] += amounts[p if several else 0]
+            found[column >> 6] |= np.uint64(1) << np.uint64(column & 63)
+            words[column >> 12] |= np.uint64(1) << np.uint64((column >> 6) & 63)
+        for w in range(words.size):
+            while words[w]:
+                word = (w << 6) + np.int64(lowest(words[w]))
+                while found[word]:
+                    column = (word << 6) + np.int64(lowest(found[word]))
+                    indices[size], data[size], sums[column] = column, sums[column], 0.0
+                    size += 1
+                    found[word] &= found[word] - np.uint64(1)
+                words[w] &= words[w] - np.uint64(1)
+    starts[n] = size
+    return data[:size].copy(), indices[:size].copy(), starts, names, examples
+
+
+@inlined_loop
+def lowest(word):
+    """The number of the lowest bit that is one."""
+    return ones(~word & (word - np.uint64(1)))
 
 
 @loop
@@ -51,40 +63,43 @@ def by_owner(owners, n):
 
 
 @loop
-def aggregated(places, starts, keys, amounts):
-    """The different keys of each owner, the sums of their amounts, and the first place of each, owner by owner.
+def numbered(keys):
+    """The rank of each key among the different ones, these in rising order, and the first place of each.
 
-    The starts become those of the different keys.
+    Different keys are found by a table of twice their number, and only those are sorted.
     """
-    several, most = amounts.size > 1, 0
-    for i in range(starts.size - 1):
-        most = max(most, starts[i + 1] - starts[i])
-    large = 4
-    while large < 2 * most:
-        large *= 2
-    table = np.full(large, -1, np.int32)
-    slots = np.empty(most, np.int32)
-    found, sums = np.empty(places.size, np.uint64), np.empty(places.size, np.float64)
-    first = np.empty(places.size, np.int32)
-    size = 0
-    for i in range(starts.size - 1):
-        begin, end, starts[i] = starts[i], starts[i + 1], size
-        shift, small = np.uint64(62), 4
-        while small < 2 * (end - begin):  # as much of the table as this owner needs
-            shift, small = shift - np.uint64(1), 2 * small
-        for q in range(begin, end):
-            p = places[q]
-            key, amount = keys[p], amounts[p if several else 0]
-            slot = np.int64((key * ODD) >> shift)
-            while table[slot] >= 0 and found[table[slot]] != key:
-                slot = (slot + 1) & (small - 1)
-            if table[slot] >= 0:
-                sums[table[slot]] += amount
-            else:
-                found[size], sums[size], first[size], slots[size - starts[i]] = key, amount, p, slot
-                table[slot] = size
-                size += 1
-        for q in range(size - starts[i]):
-            table[slots[q]] = -1
-    starts[starts.size - 1] = size
-    return found[:size].copy(), sums[:size].copy(), first[:size].copy()
+    shift, size, most = np.uint64(52), 0, 2048
+    table = np.full(2 * most, -1, np.int32)
+    numbers, names = np.empty(keys.size, np.int32), np.empty(most, np.uint64)
+    first = np.empty(most, np.int32)
+    for p in range(keys.size):
+        key = keys[p]
+        slot = (key * ODD) >> shift
+        while table[slot] >= 0 and names[table[slot]] != key:
+            slot = (slot + np.uint64(1)) & np.uint64(table.size - 1)
+        if table[slot] < 0:
+            table[slot], names[size], first[size] = size, key, p
+            size += 1
+        numbers[p] = table[slot]
+        if size == most:
+            names, first = np.append(names, np.empty_like(names)), np.append(first, np.empty_like(first))
+            shift, most = shift - np.uint64(1), 2 * most
+            table = filled_table(names[:size], shift, most)
+    sequence, ranks = order(names[:size]), np.empty(size, np.int32)
+    for rank, number in enumerate(sequence):
+        ranks[number] = rank
+    for p in range(keys.size):
+        numbers[p] = ranks[numbers[p]]
+    return numbers, names[sequence], first[sequence]
+
+
+@loop
+def filled_table(names, shift, most):
+    """A table of twice ``most`` slots that finds the number of each name."""
+    table = np.full(2 * most, -1, np.int32)
+    for number, name in enumerate(names):
+        slot = (name * ODD) >> shift
+        while table[slot] >= 0:
+            slot = (slot + np.uint64(1)) & np.uint64(table.size - 1)
+        table[slot] = number
+    return table
