@@ -13,6 +13,7 @@ import numpy as np
 
 from representer._loops.alignment import LANES
 from representer._loops.jit import inlined_loop, loop
+from representer._loops.simd.decaying_rows import add_matches, advance
 
 
 @inlined_loop
@@ -37,20 +38,13 @@ def _by_lane(sums, out):
 @loop
 def lanes(x, Tx, y, Ty, p, decay, out):
     """out_k <- the sum over common subsequences of the k-th pair, without the factor decay^2p."""
-    size = Ty * LANES
-    P = np.zeros((p, size + LANES))
+    P = np.zeros((p, (Ty + 1) * LANES))
     P[0] = 1.0  # P_0, so that M_1 = m
-    R, match, sums = np.zeros(size + LANES), np.empty(size), np.zeros(size)
+    out[:] = 0.0
     for i in range(Tx):
-        _matches(x, i, y, match)
-        _add(match, P[p - 1], sums)
+        add_matches(x, i, y, P[p - 1], out)
         for q in range(p - 1, 0, -1):
-            row, before = P[q], P[q - 1]
-            for e in range(size):
-                r = match[e] * before[e] + decay * R[e]
-                R[e + LANES] = r
-                row[e + LANES] = r + decay * row[e + LANES]
-    _by_lane(sums, out)
+            advance(x, i, y, P[q - 1], P[q], decay)
 
 
 @loop
