@@ -7,9 +7,9 @@ from representer._loops import bits
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [1, 3, 4, 9])
 def test_bits_in_common(columns, dtype, rng):
-    A, B = (rng.integers(0, 2**64 - 1, (n, 5), np.uint64, endpoint=True) for n in (3, columns))
+    A, B = (rng.integers(0, 2**64 - 1, (n, 6), np.uint64, endpoint=True) for n in (3, columns))
     tile = np.full((3, columns), np.nan, dtype)
-    bits.common(A, B, tile)
+    bits.common(A, np.ascontiguousarray(B.T), tile)
     assert np.array_equal(tile, np.bitwise_count(A[:, None] & B).sum(axis=2))
 
 

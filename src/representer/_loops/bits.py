@@ -22,28 +22,26 @@ def _ones(typing, word):
 
 
 ones: Any = intrinsic(_ones)
+NUMBER = np.uint64(0x4330000000000000)
+"""The bits of 2.0^52, whose last ones count: those of 2.0^52 + n are n more. Vectors of integers have no conversion."""
 
 
 @loop
-def common(A, B, tile):
-    """tile_ij <- the number of bits that are one in both A_i and B_j; four rows of B at a time share a word of A."""
-    words, last = A.shape[1], B.shape[0] - B.shape[0] % 4
+def common(A, columns, tile):
+    """tile_ij <- the number of bits that are one in both A_i and the j-th row of a matrix of words, given by columns.
+
+    The number of words is even. Two words meet those of all rows, which compilers turn into vectors.
+    """
+    sums = np.empty(columns.shape[1], np.uint64)
+    numbers = sums.view(np.float64)
     for i in range(A.shape[0]):
-        for j in range(0, last, 4):
-            first, second, third, fourth = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-            for w in range(words):
-                word = A[i, w]
-                first += ones(word & B[j, w])
-                second += ones(word & B[j + 1, w])
-                third += ones(word & B[j + 2, w])
-                fourth += ones(word & B[j + 3, w])
-            tile[i, j], tile[i, j + 1] = np.int64(first), np.int64(second)
-            tile[i, j + 2], tile[i, j + 3] = np.int64(third), np.int64(fourth)
-        for j in range(last, B.shape[0]):
-            count = np.uint64(0)
-            for w in range(words):
-                count += ones(A[i, w] & B[j, w])
-            tile[i, j] = np.int64(count)
+        sums[:] = NUMBER
+        for w in range(0, A.shape[1], 2):
+            one, other, ones_of, others_of = A[i, w], A[i, w + 1], columns[w], columns[w + 1]
+            for j in range(sums.size):
+                sums[j] += ones(one & ones_of[j]) + ones(other & others_of[j])
+        for j in range(sums.size):
+            tile[i, j] = numbers[j] - 2.0**52
 
 
 @dividing_loop

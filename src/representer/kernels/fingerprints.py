@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ class BitRows(Prepared):
     @classmethod
     def of(cls, packed: np.ndarray, n_columns: int, dtype: Any) -> BitRows:
         """From rows of bytes as numpy.packbits makes them."""
-        words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), np.uint8)
+        words = np.zeros((len(packed), -(-packed.shape[1] // 16) * 16), np.uint8)  # an even number of words
         words[:, : packed.shape[1]] = packed
         words = words.view(np.uint64)
         return cls(words, np.bitwise_count(words).sum(axis=1).astype(dtype), n_columns, np.dtype(dtype))
@@ -42,9 +43,14 @@ class BitRows(Prepared):
         """The sum of each row."""
         return self.squared_norms
 
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The transposed words."""
+        return np.ascontiguousarray(self.words.T)
+
     def products(self, other: BitRows, tile: np.ndarray) -> None:
         """tile_ij <- the number of ones in common, which is the sum of minima as well."""
-        bits.common(self.words, other.words, tile)
+        bits.common(self.words, other.columns, tile)
 
     minima = products
 
