@@ -68,7 +68,9 @@ def test_normalized_subsets_in_any_number():
     check_kernel(Normalized(Subset()), few)
 
 
-@pytest.mark.parametrize("table", [np.eye(3), np.eye(3, dtype=int), sparse.csr_array(np.eye(3))])
+@pytest.mark.parametrize(
+    "table", [np.eye(3), np.eye(3, dtype=int), sparse.csr_array(np.eye(3)), [[0, 1, 1], [1, 0, 0]]]
+)
 def test_tables_are_no_sets(table):
     with pytest.raises(TypeError, match=r"Jaccard takes sets; X is a table of numbers: use Tanimoto\(\)"):
         Jaccard()(table)

@@ -116,7 +116,12 @@ def test_dense_rows():
 
 @pytest.mark.parametrize(
     "kernel",
-    [Spectrum(3), 2.0 * Spectrum(2, both_strands=True), Spectrum(3, weights=[1.0, 0.5, 2.0]) + Spectrum(1)],
+    [
+        Spectrum(3),
+        2.0 * Spectrum(2, both_strands=True),
+        Spectrum(3, weights=[1.0, 0.5, 2.0]) + Spectrum(1),
+        Normalized(Spectrum(3, weights=[0.1, 0.5, 2.0])),
+    ],
     ids=repr,
 )
 def test_edited_strings_are_scored_by_what_differs(kernel, rng):
@@ -128,7 +133,7 @@ def test_edited_strings_are_scored_by_what_differs(kernel, rng):
         np.testing.assert_allclose(found, target.squared_distances(edited, np.full(len(edited), f)), atol=1e-12)
     assert target.edited_distances("", ["A", "ACG"], 0).shape == (2,)
     assert max(map(len, differing(x, "ACGTTTACGA", target.window))) <= 2 * target.window
-    assert Target(Function(Normalized(kernel), ["ACGT"], [1.0])).window is None
+    assert Target(Function(Normalized(kernel) + kernel, ["ACGT"], [1.0])).window is None
 
 
 def test_stretches_that_differ():

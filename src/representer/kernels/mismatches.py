@@ -206,7 +206,9 @@ class GappedKmer(GappedWords, Counts):
 
     def _gaps(self) -> tuple[int, dict[int, float]]:
         length = checks.integer(self.length, "length")
-        return length, {checks.integer(self.informative, "informative", most=length): 1.0}
+        if checks.integer(self.informative, "informative") > length:
+            raise ValueError(f"informative is {self.informative!r}; words of {length} places have at most {length}.")
+        return length, {self.informative: 1.0}
 
     def _places(self) -> list[tuple[int, ...]]:
         return list(combinations(range(self.length), self.informative))

@@ -60,6 +60,8 @@ class Features:
 
     window: int | None = None
     """Of strings: phi is a sum over stretches of up to so many letters, of which a change of one letter changes few."""
+    undivided: Features | None = None
+    """Those before the features of each input were divided by their norm, where they were."""
 
     def __call__(self, X: Any) -> tuple[Any, list[str]]:
         found = self.named(X)

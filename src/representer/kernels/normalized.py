@@ -62,7 +62,7 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
 
     @property
     def features(self) -> Features:
-        return Features(self._named_features, self._linear_form)
+        return Features(self._named_features, self._linear_form, undivided=self.kernel.features)
 
     def _linear_form(self, A: WithDiagonal, C: np.ndarray) -> LinearForm | None:
         inner = self._inner.features.linear_form(A.inputs, C * A.inverse)

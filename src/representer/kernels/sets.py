@@ -29,7 +29,7 @@ class SetKernel:
     def _sets(self, X: Any) -> list[frozenset]:
         name = type(self).__name__
         table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
-        if table or sparse.issparse(X):
+        if table or sparse.issparse(X) or (isinstance(X, list | tuple) and _are_bits(X)):
             raise TypeError(
                 f"{name} takes sets; X is a table of numbers: use Tanimoto(), or "
                 "[set(np.flatnonzero(row)) for row in X] for the sets of columns that are not zero."
@@ -122,6 +122,13 @@ class Jaccard(SetKernel, Counts):
         union = a + b - common
         np.divide(common, union, out=common, where=union > 0)
         common[union == 0] = 1.0
+
+
+def _are_bits(rows: list | tuple) -> bool:
+    """Whether lists of one length hold zeros and ones again and again: a table, as no set has an item twice."""
+    if not all(isinstance(row, list | tuple) and len(row) == len(rows[0]) > 2 for row in rows):
+        return False
+    return all(isinstance(item, int | float) and item in (0, 1) for row in rows for item in row)
 
 
 def item_key(item: Any) -> int:

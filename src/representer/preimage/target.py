@@ -16,10 +16,12 @@ from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
 from representer.kernels.candidates import Candidates
-from representer.kernels.named_features import LinearForm
+from representer.kernels.named_features import Features, LinearForm
 
 STRIP_ROWS = 64
 """Inputs in a strip of kernel values against all x_i, which one thread computes at a time."""
+CANCELLED = 1e-6
+"""A squared norm, as a part of that before an edit, below which too few digits are left to divide by it."""
 
 
 class Target:
@@ -92,24 +94,40 @@ class Target:
     @property
     def window(self) -> int | None:
         """Letters that a feature of a string reads, where distances of edited strings are found by what has changed."""
-        window = self.kernel.features.window
+        window = self._additive.window
         return None if window is None or self._linear_form is None else window
+
+    @property
+    def _additive(self) -> Features:
+        """Features that a change of a string adds to and takes from, not divided by their norm."""
+        return self.kernel.features.undivided or self.kernel.features
 
     def edited_distances(self, x: str, edited: list[str], function: int) -> np.ndarray:
         """||f - k(y, .)||^2 for strings y that differ from x in a few letters, from the words that differ alone.
 
         phi(y) = phi(x) + d with d = phi(new) - phi(old), where x has the stretch `old` and y the stretch `new`.
+        Features of a normalised kernel are divided by their norm afterwards.
         """
         assert self.window is not None
         old, new = zip(*(differing(x, y, self.window) for y in edited), strict=True)
-        phi = self.kernel.features.named([x, *old, *new]).values
+        phi = self._additive.named([x, *old, *new]).values
         d = phi[len(old) + 1 :] - phi[1 : len(old) + 1]
         strings = self.kernel.prepare([x, *old, *new], like=self.inputs)
         f = self._linear_form(strings)[function]  # type: ignore[misc]
-        values = f[0] + f[len(old) + 1 :] - f[1 : len(old) + 1]
         own = phi[[0]].toarray().ravel()
         squares = own @ own + 2.0 * (d @ own) + np.asarray(d.multiply(d).sum(axis=1)).ravel()
-        return np.maximum(squares - 2.0 * values + self.squares[function], 0.0)
+        divided = self.kernel.features.undivided is not None
+        if divided:
+            f = f * np.sqrt(np.asarray(phi.multiply(phi).sum(axis=1)).ravel())
+        values = f[0] + f[len(old) + 1 :] - f[1 : len(old) + 1]
+        if not divided:
+            return np.maximum(squares - 2.0 * values + self.squares[function], 0.0)
+        lost = squares <= CANCELLED * (own @ own)  # digits, or all features
+        found = 1.0 - 2.0 * values / np.sqrt(np.where(lost, 1.0, squares)) + self.squares[function]
+        if np.any(lost):
+            rest = [y for y, is_lost in zip(edited, lost, strict=True) if is_lost]
+            found[lost] = self.squared_distances(rest, np.full(len(rest), function))
+        return np.maximum(found, 0.0)
 
     def with_gradients(self, Z: Any, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The squared distances, and their gradients d k(z, z) / dz - 2 df(z) / dz."""
