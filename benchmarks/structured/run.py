@@ -3,10 +3,11 @@
     pip install -r benchmarks/structured/requirements.txt
     python benchmarks/structured/run.py [part ...]
 
-Each part takes less than eight minutes; without names all of them run, one after the other. Times are seconds of CPU,
-of both libraries in one run, from the same inputs to the dense matrix; entries are compared first. Data sets are looked
-for in the folder that REPRESENTER_DATA names; a row whose data or library is absent is left out. Accuracies follow the
-protocols of the published figures that they are held against.
+Each part takes less than eight minutes, but nci1-wl and nci1-oa, which fit thousands of machines to 2,500 graphs, take
+up to half an hour; without names all of them run, one after the other. Times are seconds of CPU, of both libraries in
+one run, from the same inputs to the dense matrix; entries are compared first. Data sets are looked for in the folder
+that REPRESENTER_DATA names; a row whose data or library is absent is left out. Accuracies follow the protocols of the
+published figures that they are held against.
 """
 
 from __future__ import annotations
