@@ -206,3 +206,12 @@ def test_a_bound_is_named_in_one_sentence(name, end, given, warns):
     assert message == (
         f"The search for hyper-parameters ended at a bound of {name} ({side}); widen bounds=, or fix it."
     )
+
+
+def test_differences_by_slopes_are_those_of_a_quadratic_without_its_rounding():
+    H, start = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([0.3, -0.2])
+    x = start + np.array([1e-4, 3e-4])
+    near = search.by_slopes(lambda x: (round(0.5 * x @ H @ x, 2), H @ x), start)
+    value, slopes = near(x)
+    assert value - near(start)[0] == pytest.approx(0.5 * x @ H @ x - 0.5 * start @ H @ start, rel=1e-9)
+    assert np.array_equal(slopes, H @ x)

@@ -179,7 +179,6 @@ def test_masked_entries_are_refused(Estimator):
             Estimator().fit(X, y, sample_weight=np.ma.masked_array(np.ones(14), mask=np.arange(14) == 3))
 
 
-@pytest.mark.filterwarnings("ignore:The search for latent points")  # of so few rows
 @pytest.mark.parametrize("Estimator", [KernelRidge, RBFNetwork, GPLVM])
 def test_masked_new_inputs_are_refused(Estimator):
     X, y = sample(Estimator)
@@ -272,7 +271,6 @@ def test_every_estimator_has_a_plan_that_leaves_no_mark(Estimator):
     assert plan.kernel_evaluations == 0 or plan.seconds > 0.0
 
 
-@pytest.mark.filterwarnings("ignore:The search for latent points")  # of so few rows
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
 def test_fitted_models_do_not_change_with_their_inputs(Estimator):
     X, y = (values.copy() for values in sample(Estimator))

@@ -282,9 +282,11 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         """The search itself, until the likelihood hardly rises and is not steep; sets what it tells of its way."""
         path, steepest, self.n_iter_, self._evaluations = [-negative(x)[0]], np.sqrt(self.tol), 0, 0
         follow = {"callback": lambda intermediate_result: path.append(-intermediate_result.fun)}
-        for end in ({"ftol": self.tol}, {"ftol": 0.0, "gtol": steepest * size}):
+        flat = {"ftol": 0.0, "gtol": steepest * size}
+        for near, end in ((None, {"ftol": self.tol}), (None, flat), (hyperparameter_search.by_slopes, flat)):
             options = {"maxiter": self.max_iter - self.n_iter_, "maxfun": 20 * self.max_iter, "maxcor": 20, **end}
-            result = minimize(negative, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options, **follow)
+            objective = negative if near is None else near(negative, x)
+            result = minimize(objective, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options, **follow)
             if result.fun >= hyperparameter_search.IMPOSSIBLE:
                 raise np.linalg.LinAlgError("No positive definite covariance was found; use more noise.")
             x, steep = result.x, hyperparameter_search.steepness(-result.jac, result.x, bounds) / size
