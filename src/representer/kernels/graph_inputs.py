@@ -114,10 +114,16 @@ class Graphs:
         return _assembled([read(x, i, node_label, edge_label) for i, x in enumerate(items)])
 
     @classmethod
-    def restored(cls, **parts: Any) -> Graphs:
-        """The graphs of such attributes, after a check that no loop over them can leave its arrays."""
+    def _with(cls, **parts: Any) -> Graphs:
+        """The graphs of such attributes."""
         self = object.__new__(cls)
         self.__dict__.update(parts)
+        return self
+
+    @classmethod
+    def restored(cls, **parts: Any) -> Graphs:
+        """The graphs of such attributes, after a check that no loop over them can leave its arrays."""
+        self = cls._with(**parts)
         starts, indptr, indices = self.starts, self.indptr, self.indices
         rising = all(
             e.dtype.kind == "i" and e.ndim == 1 and e[0] == 0 and np.all(np.diff(e) >= 0) for e in (starts, indptr)
@@ -145,16 +151,17 @@ class Graphs:
         if isinstance(index, tuple):  # scikit-learn writes X[rows, ...]
             index = index[0]
         rows = np.atleast_1d(np.arange(len(self))[index])
-        part = object.__new__(Graphs)
-        part.__dict__.update(
-            {name: getattr(self, name) for name in ("directed", "has_node_labels", "has_edge_labels", "names")}
+        starts, nodes = gathered(self.starts, rows)
+        indptr, entries = gathered(self.indptr, nodes)
+        moved = np.repeat(np.arange(len(nodes)) - nodes, np.diff(indptr))
+        return self._with(
+            **{name: getattr(self, name) for name in ("directed", "has_node_labels", "has_edge_labels", "names")},
+            starts=starts,
+            indptr=indptr,
+            indices=(self.indices[entries] + moved).astype(self.indices.dtype),
+            node_labels=self.node_labels[nodes],
+            edge_labels=self.edge_labels[entries],
         )
-        part.starts, nodes = gathered(self.starts, rows)
-        part.indptr, entries = gathered(self.indptr, nodes)
-        moved = np.repeat(np.arange(len(nodes)) - nodes, np.diff(part.indptr))
-        part.indices = (self.indices[entries] + moved).astype(self.indices.dtype)
-        part.node_labels, part.edge_labels = self.node_labels[nodes], self.edge_labels[entries]
-        return part
 
     def __iter__(self) -> Iterator[Graphs]:
         return (self[i] for i in range(len(self)))
@@ -296,20 +303,22 @@ def _concatenated(parts: list[Graphs]) -> Graphs:
     """Graphs one after the other."""
     if not parts:
         raise ValueError("X is empty; a kernel needs at least one input.")
-    whole = object.__new__(Graphs)
-    whole.directed = any(part.directed for part in parts)
-    for fact, what in (("has_node_labels", "node"), ("has_edge_labels", "edge")):
-        filled = [part for part in parts if len(part.node_labels if what == "node" else part.indices)]
-        setattr(whole, fact, any(getattr(part, fact) for part in filled))
-        if getattr(whole, fact) and not all(getattr(part, fact) for part in filled):
+    facts = {}
+    for what, size in (("node", "node_labels"), ("edge", "indices")):
+        labelled = [getattr(part, f"has_{what}_labels") for part in parts if len(getattr(part, size))]
+        facts[f"has_{what}_labels"] = any(labelled)
+        if any(labelled) and not all(labelled):
             raise ValueError(f"Some graphs have {what} labels, and some have none; label all graphs or none.")
     sizes = np.array([part.n_nodes for part in parts])
     first = np.cumsum(sizes) - sizes
-    whole.starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.starts) for part in parts]))])
-    whole.indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]))])
     moved = [part.indices + shift for part, shift in zip(parts, first, strict=True)]
-    whole.indices = np.concatenate(moved).astype(np.int32)
-    whole.node_labels = np.concatenate([part.node_labels for part in parts])
-    whole.edge_labels = np.concatenate([part.edge_labels for part in parts])
-    whole.names = {key: label for part in parts for key, label in part.names.items()}
-    return whole
+    return Graphs._with(
+        **facts,
+        directed=any(part.directed for part in parts),
+        starts=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.starts) for part in parts]))]),
+        indptr=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]))]),
+        indices=np.concatenate(moved).astype(np.int32),
+        node_labels=np.concatenate([part.node_labels for part in parts]),
+        edge_labels=np.concatenate([part.edge_labels for part in parts]),
+        names={key: label for part in parts for key, label in part.names.items()},
+    )
