@@ -71,6 +71,14 @@ def test_pandas_keeps_gaps_and_types():
     assert found["c"].dtype == pl.Categorical
 
 
+def test_quotes_between_tabs_are_letters_where_rows_are_whole_without_them(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text('a\tb\n1\t"open\n2\tnever "closed\n3\t"or so"\n')
+    assert read_table(path).frame["b"].to_list() == ['"open', 'never "closed', '"or so"']
+    path.write_text('a\tb\n1\t"tab\tinside"\n2\t"plain"\n')
+    assert read_table(path).frame["b"].to_list() == ["tab\tinside", "plain"]
+
+
 def test_content_has_a_hash(tmp_path):
     a, b = pl.DataFrame({"x": [1, 2]}), pl.DataFrame({"x": [1, 3]})
     assert read_table(a).digest == read_table(a.clone()).digest != read_table(b).digest

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import spearmanr
 from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -25,8 +24,9 @@ MOSTLY = 0.5
 UNLIKE = 0.01
 """p-value below which rows set aside are unlike the training rows."""
 LEAST_ROWS_OF_CLASS = 10
-TIME_LIKE = 0.9
-"""Rank correlation with the date from which a column tells the time, as a year does."""
+TIME_LIKE = 0.1
+"""Falls for each rise in the order of time, or rises for each fall, of columns that tell the time, as years do."""
+FEWEST_COPIES = 5
 DIFFERS, MOST_NAMED = 0.3, 3
 """Difference of means in standard deviations from which a shifted column is named, and how many are."""
 
@@ -149,7 +149,7 @@ def _copies(target: Target, frame: Any, y: np.ndarray, pair: tuple[np.ndarray, n
     train, test = pair
     inside = np.isin(keys[test], keys[train])
     found = []
-    if inside.mean() > 0.01:
+    if inside.mean() > 0.01 and inside.sum() >= FEWEST_COPIES:
         sentence = (
             f"{inside.sum():,} of {len(test):,} rows set aside have the same inputs as a training row: if they are "
             "copies, the scores are too good; remove copies, or name what they share by --group."
@@ -169,14 +169,14 @@ def _copies(target: Target, frame: Any, y: np.ndarray, pair: tuple[np.ndarray, n
 
 def _without_time(frame: Any, time: str) -> Any:
     """The columns that do not differ between earlier and later rows by themselves, as dates and years do."""
-    moments = frame[time].to_physical().cast(float)
+    order = np.argsort(frame[time].to_physical().to_numpy(), kind="stable")
 
     def tells_time(column: Any) -> bool:
         if not column.dtype.is_numeric():
             return bool(column.dtype.is_temporal())
-        there = (column.is_not_null() & moments.is_not_null()).to_numpy()
-        x, t = column.to_numpy()[there], moments.to_numpy()[there]
-        return len(np.unique(x)) > 1 and abs(float(spearmanr(x, t).statistic)) > TIME_LIKE
+        steps = np.diff(column.to_numpy()[order])
+        rises, falls = np.count_nonzero(steps > 0.0), np.count_nonzero(steps < 0.0)
+        return bool(min(rises, falls) <= TIME_LIKE * max(rises, falls))
 
     return frame.select([name for name in frame.columns if not tells_time(frame[name])])
 

@@ -132,17 +132,35 @@ def _csv(content: bytes, path: Path, polars: Any) -> Any:
     names = [name.strip() for name in header]
     _require_names(names, path)
     try:
-        frame = polars.read_csv(
-            io.BytesIO(text.encode()),
-            separator=separator,
-            infer_schema=False,
-            null_values=list(MISSING_WORDS),
-            new_columns=names,
-            truncate_ragged_lines=False,
-        )
-    except polars.exceptions.PolarsError:
-        raise TableError(_fault_of(text, separator, len(names), path)) from None
+        frame = _parsed(text, separator, names, '"', polars)
+    except polars.exceptions.PolarsError as error:
+        frame, fault = None, error
+    plain = _plain_rows(text, separator, len(names))
+    if plain and (frame is None or frame.height != plain):  # by custom quotes are letters between tabs
+        return _parsed(text, separator, names, None, polars)
+    if frame is None:
+        raise TableError(_fault_of(text, separator, len(names), path)) from fault
     return frame
+
+
+def _parsed(text: str, separator: str, names: list[str], quote: str | None, polars: Any) -> Any:
+    return polars.read_csv(
+        io.BytesIO(text.encode()),
+        separator=separator,
+        infer_schema=False,
+        null_values=list(MISSING_WORDS),
+        new_columns=names,
+        quote_char=quote,
+        truncate_ragged_lines=False,
+    )
+
+
+def _plain_rows(text: str, separator: str, width: int) -> int:
+    """The number of rows of a file with tabs if each line, cut at them alone, has a cell for each name; else 0."""
+    if separator != "\t" or '"' not in text:
+        return 0
+    lines = [line for line in text.split("\n") if line]
+    return len(lines) - 1 if width > 1 and all(line.count(separator) == width - 1 for line in lines) else 0
 
 
 def _decoded(content: bytes, path: Path) -> str:
