@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from representer import fit_table, load, save
-from representer.tables import fitting, splits
+from representer.tables import fitting, machines, splits
 from representer.tables.reading import TableError
 
 RNG = np.random.default_rng(0)
@@ -68,6 +68,21 @@ def test_a_line_is_said_to_be_one(monkeypatch):
     assert fit.outcome.verdict[2].startswith("Use the linear model")
     assert fit.outcome.held_out.rows.tolist() == list(range(97, 121))
     assert "the last 24 rows by 'day'" in fit.outcome.protocol
+
+
+@pytest.mark.filterwarnings("ignore:The search stopped")
+def test_all_of_many_rows_have_the_kernel_of_the_judged_model(monkeypatch):
+    monkeypatch.setattr(machines, "EXACT_ROWS", 50)
+    monkeypatch.setattr(machines, "FEWEST_LANDMARKS", 20)
+    real, found = fitting.fit_machine, []
+    monkeypatch.setattr(fitting, "fit_machine", lambda *args: found.append(real(*args)) or found[-1])
+    day = pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 3, 20), eager=True)
+    x = RNG.normal(size=80)
+    fit = fit_table(pl.DataFrame({"x": x, "day": day, "y": np.sin(x)}), "y", time_limit=0.1)
+    _, judged, last = [model for model, _ in found]
+    assert fit.model.estimator is last
+    assert last.searched is judged.searched
+    assert len(fit.model.fitted_rows.numbers) == 80
 
 
 def test_an_interrupt_leaves_the_best_so_far(monkeypatch):

@@ -10,7 +10,7 @@ from representer import load, save
 from representer.tables.column_plan import ColumnPlan, Treatment
 from representer.tables.machines import Effort, fit_machine
 from representer.tables.reading import TableError
-from representer.tables.table_model import TableModel
+from representer.tables.table_model import TableModel, by_class
 from representer.tables.targets import Target
 
 RNG = np.random.default_rng(0)
@@ -84,3 +84,8 @@ def test_bands_of_other_tasks():
     found = model_of(Target("y", "classification", "logistic", classes=("little", "much")), labels, plan).predict(FRAME)
     assert found.columns == ["prediction", "probability of little", "probability of much", "unfamiliar"]
     assert np.mean(found["prediction"].to_numpy() == labels) > 0.9
+
+
+def test_classes_that_a_fit_did_not_see_have_no_probability():
+    target = Target("y", "classification", "logistic", classes=("a", "b", "c"))
+    np.testing.assert_array_equal(by_class(np.array([[0.3, 0.7]]), ["a", "c"], target), [[0.3, 0.0, 0.7]])

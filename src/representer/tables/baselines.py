@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, QuantileRegressor, Ridge, RidgeCV
 
 from representer.tables.numeric_design import NumericDesign
-from representer.tables.table_model import Predictions
+from representer.tables.table_model import Predictions, by_class
 from representer.tables.targets import Target
 
 CONSTANTS = {
@@ -50,7 +50,7 @@ def linear(target: Target, frame: Any, y: np.ndarray) -> Baseline:
     X, y = design.rows(frame[some.tolist()] if len(some) < n else frame), y[some]
     if target.is_classes:
         model = LogisticRegression(max_iter=300, tol=1e-3).fit(X, y)
-        return lambda new: _of_classes(target, model.predict_proba(design.rows(new)))
+        return lambda new: _of_classes(target, by_class(model.predict_proba(design.rows(new)), model.classes_, target))
     if target.task == "counts":
         rates = PoissonRegressor(alpha=1e-3, max_iter=300).fit(X, y)
         return lambda new: _with_mean(np.maximum(rates.predict(design.rows(new)), 1e-9))

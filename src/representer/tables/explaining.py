@@ -13,6 +13,7 @@ from representer.functions import Function
 from representer.kernels import checks
 from representer.rows.validation import check_inputs
 from representer.tables.familiarity import Familiarity
+from representer.tables.outcome import short_number
 from representer.tables.reading import read_table
 from representer.tables.row_shares import BY_REPRESENTERS, RowShare, row_shares
 
@@ -148,8 +149,10 @@ def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[int, 
     if f.coef.ndim == 1:
         if classes is not None:
             return 0, f"score of {classes[-1]!s} (positive speaks for it, negative for {classes[0]!s})"
-        logarithm = target is not None and (target.logarithm or target.task == "counts")
-        return 0, f"logarithm of {target.name}" if logarithm else "prediction"
+        if target is None or not (target.logarithm or target.task == "counts"):
+            return 0, "prediction"
+        value = target.smear * np.exp(float(f(one)[0]))
+        return 0, f"logarithm of {target.name}, of which {short_number(value)} is predicted"
     outputs = list(range(f.coef.shape[1])) if classes is None or len(classes) != f.coef.shape[1] else list(classes)
     if output is None and (classes is None or len(classes) != f.coef.shape[1]):
         raise ValueError(f"The model has {len(outputs)} functions; choose one by output=, from 0 to {outputs[-1]}.")

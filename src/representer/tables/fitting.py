@@ -27,8 +27,8 @@ from representer.tables.targets import Target, target_of
 from representer.tables.verdict import STOPPED, verdict
 
 FEWEST_ROWS = 20
-QUICK_ROWS, QUICK_SECONDS = 800, 0.5
-"""Of the first model, which is there if the fit is stopped."""
+QUICK_ROWS, QUICK_JUDGED, QUICK_SECONDS = 800, 2000, 0.5
+"""Rows of the first model, rows that judge it, and its time: it is there if the fit is stopped."""
 FOLDS_SHARE, LAST_SHARE = 0.65, 0.35
 """Parts of the time for all folds together, and for the fit of all rows after them."""
 PACKAGES = ("representer", "numpy", "scipy", "scikit-learn", "numba", "polars")
@@ -205,8 +205,10 @@ class Fitting:
                 outcome = self.best.outcome
                 outcome = replace(outcome, verdict=(*outcome.verdict, STOPPED))
                 self.best = replace(self.best, outcome=outcome, stopped=True)
-        for message in dict.fromkeys(str(each.message) for each in caught if "time_limit" in str(each.message)):
-            self.tell(message)
+        if any("time_limit" in str(each.message) for each in caught):
+            self.tell(
+                f"the search was cut off by the time limit of {self.time_limit:g} s; more may find a better model"
+            )
         assert self.best is not None
         return replace(self.best, model=replace(self.best.model, outcome=self.best.outcome.without_rows()))
 
@@ -218,14 +220,18 @@ class Fitting:
         self.findings = examine(job.types, job.target, treated, job.y, pairs[0], job.seed, job.split.time)
         self.tell("a first model")
         some = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][0])[:QUICK_ROWS])
-        quick = self._fitted(some, replace(self.effort, seconds=QUICK_SECONDS, tell=_silent))
-        self.judged.add(quick, pairs[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its short time is no news
+            quick = self._fitted(some, replace(self.effort, seconds=QUICK_SECONDS, tell=_silent))
+        few = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][1])[:QUICK_JUDGED])
+        self.judged.add(quick, (some, few))
         self._keep(quick, f"{job.split.words}; the model was fitted to {len(some):,} other rows")
         self.judged = JudgedRows(job)
         self._judge_all()
         self.tell(f"fitting all {len(job.y):,} rows")
         share = LAST_SHARE if job.split.is_folds else JUDGED_PART
-        last = self._fitted(np.arange(len(job.y)), replace(self.effort, seconds=share * self.time_limit))
+        effort = replace(self.effort, seconds=share * self.time_limit)
+        last = self._fitted(np.arange(len(job.y)), effort, self._searched_before())
         self._keep(
             last, f"{job.split.words}; models that had not seen them were judged, and this one then fitted to all"
         )
@@ -249,12 +255,23 @@ class Fitting:
             self.judged.shuffle(model, pair[1])
             self._keep(model, f"{job.split.words}; the model was fitted to the other rows")
 
-    def _fitted(self, rows: np.ndarray, effort: Effort) -> TableModel:
-        """A model of some rows; scales of columns and target are chosen on them, too."""
+    def _searched_before(self) -> TableModel | None:
+        """The judged model, where its search saw some rows only: another search of so many would find no better one."""
+        model = self.best.model if self.best is not None else None
+        many = model is not None and hasattr(model.estimator, "searched") and not self.job.split.is_folds
+        return model if many else None
+
+    def _fitted(self, rows: np.ndarray, effort: Effort, like: TableModel | None = None) -> TableModel:
+        """A model of some rows; scales and kernel are chosen on them, or those of another model."""
         job = self.job
         frame, y = job.frame[rows.tolist()], job.y[rows]
-        plan, target = chosen_scales(job.plan, job.target, frame, y, job.table.source, job.seed)
-        estimator, route = fit_machine(target, plan.treated(frame, job.table.source), target.fitted_scale(y), effort)
+        if like is None:
+            plan, target = chosen_scales(job.plan, job.target, frame, y, job.table.source, job.seed)
+        else:
+            plan, target = like.columns, like.target
+        searched = None if like is None else like.estimator.searched
+        treated = plan.treated(frame, job.table.source)
+        estimator, route = fit_machine(target, treated, target.fitted_scale(y), effort, searched)
         if target.logarithm:
             target = replace(target, smear=smear_of(estimator, target.fitted_scale(y)))
         return TableModel(plan, target, estimator, route, None, FittedRows(job.rows[rows], y))

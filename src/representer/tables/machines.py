@@ -142,8 +142,8 @@ class Route:
         return f"all {self.n:,} rows fitted in the span of {self.landmarks:,} landmarks (Nystroem), as {self.why}"
 
 
-def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort) -> tuple[Any, str]:
-    """The fitted model of a treated frame, and its route in words."""
+def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort, searched: Any = None) -> tuple[Any, str]:
+    """The fitted model of a treated frame, and its route in words; ``searched`` has a kernel that was found before."""
     n, is_loss = len(y), target.task in ("counts", "quantiles")
     route = Route.of(target, n, SPAN_PART * effort.seconds, effort.memory)
     if route.exact and not is_loss:
@@ -151,8 +151,9 @@ def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort) -> tu
         model = _searcher(target, effort, 0.8).fit(frame, y)
         return model, f"{type(model).__name__}: kernel and strength by leave-one-out, {route.words}"
     some = np.sort(np.random.default_rng(effort.seed).permutation(n)[: min(route.searched, ROWS_OF_SEARCH)])
-    effort.tell(f"searching a kernel by leave-one-out among {len(some):,} of {n:,} rows")
-    searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), _search_targets(target, y[some]))
+    if searched is None:
+        effort.tell(f"searching a kernel by leave-one-out among {len(some):,} of {n:,} rows")
+        searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), _search_targets(target, y[some]))
     rows = searched.rows_of(frame)
     centre = np.median(rows, axis=0) if isinstance(rows, np.ndarray) else None
     rows = _centred(rows, centre)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from representer.tables.outcome import Outcome
+from representer.tables.outcome import Outcome, short_number
 
 MOST_COLUMNS_SHOWN = 8
 BOX = "border-left:4px solid #3b82c4;background:rgba(128,128,128,.1);border-radius:6px;padding:.4em 1em;margin:.6em 0"
@@ -19,8 +19,8 @@ def notebook_html(outcome: Outcome) -> str:
     facts = f"{outcome.rows:,} rows, {used} columns used, {outcome.judged_rows:,} rows judged, {outcome.seconds:.0f} s"
     verdict = "".join(f"<p style='margin:.3em 0'>{escape(sentence)}</p>" for sentence in outcome.verdict)
     tiles = "".join(
-        f"<div style='{TILE}'>{escape(each.metric)}<br><b style='font-size:1.3em'>{each.value:.4g}</b><br>"
-        f"<small>{each.lower:.4g} to {each.upper:.4g}</small></div>"
+        f"<div style='{TILE}'>{escape(each.metric)}<br><b style='font-size:1.3em'>{short_number(each.value)}</b><br>"
+        f"<small>{short_number(each.lower)} to {short_number(each.upper)}</small></div>"
         for each in outcome.scores
     )
     serious = [each for each in outcome.findings if each.serious]

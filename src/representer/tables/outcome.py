@@ -192,6 +192,13 @@ class Outcome:
         return "\n".join(self.verdict)
 
 
+def short_number(value: float) -> str:
+    """Four digits, and thousands apart."""
+    if not np.isfinite(value):
+        return "–"
+    return f"{float(f'{value:.4g}'):,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
 def _plain(value: Any) -> Any:
     """Records as dicts, arrays and tuples as lists, numbers that are not finite as None."""
     if dataclasses.is_dataclass(value):

@@ -12,7 +12,7 @@ import numpy as np
 
 from representer.tables import figures
 from representer.tables.effects import ColumnEffect
-from representer.tables.outcome import HeldOut, Outcome
+from representer.tables.outcome import HeldOut, Outcome, short_number
 
 MOST_CLASSES_SHOWN = 12
 """Classes up to which a table of confusions is shown."""
@@ -108,11 +108,7 @@ def _band(effect: ColumnEffect) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _number(value: float) -> str:
-    """Four digits, and thousands apart."""
-    if not np.isfinite(value):
-        return "–"
-    text = f"{float(f'{value:.4g}'):,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
-    return text.replace("-", "−")
+    return short_number(value).replace("-", "−")
 
 
 def _cell_words(value: Any) -> str:

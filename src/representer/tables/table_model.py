@@ -95,8 +95,8 @@ class TableModel:
         estimator, target, none = self.estimator, self.target, np.zeros(frame.height, bool)
         unfamiliar = self.familiarity.unfamiliar(estimator.rows_of(frame)) if bands else none
         if target.is_classes:
-            shares = estimator.predict_proba(frame)
-            labels = np.asarray(estimator.classes_)[shares.argmax(axis=1)]
+            shares = by_class(estimator.predict_proba(frame), estimator.classes_, target)
+            labels = np.array(target.classes)[shares.argmax(axis=1)]
             return Predictions(labels, unfamiliar, probabilities=shares)
         if target.task == "counts":
             rate = estimator.predict(frame)
@@ -148,6 +148,15 @@ class TableModel:
         if self.outcome is not None:
             lines += [*self.outcome.verdict, *(f"{s.metric} {s.value:.4g}" for s in self.outcome.scores)]
         return "\n".join(lines)
+
+
+def by_class(shares: np.ndarray, known: Any, target: Target) -> np.ndarray:
+    """Probabilities with a column for each class of the target; those that the fit did not see have none."""
+    if len(known) == len(target.classes):
+        return shares
+    out = np.zeros((len(shares), len(target.classes)))
+    out[:, np.searchsorted(np.array(target.classes), np.asarray(known).astype(str))] = shares
+    return out
 
 
 def _poisson_ends(rate: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:

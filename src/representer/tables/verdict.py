@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from representer.tables.baselines import LINEAR_MODEL
-from representer.tables.outcome import Comparison, Finding, Score
+from representer.tables.outcome import Comparison, Finding, Score, short_number
 from representer.tables.targets import Target
 
 STOPPED = "The fit was stopped early: this is the best model that was found until then."
@@ -38,7 +38,7 @@ def _how_good(target: Target, rows: int, scores: list[Score]) -> str:
 
 
 def _with_interval(score: Score) -> str:
-    return f"{score.value:.4g} [{score.lower:.4g}, {score.upper:.4g}]"
+    return f"{short_number(score.value)} [{short_number(score.lower)}, {short_number(score.upper)}]"
 
 
 def _against(comparisons: list[Comparison]) -> str:
