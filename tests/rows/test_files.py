@@ -105,6 +105,7 @@ def test_faults_name_the_file(X, y, tmp_path):
     lacking = {name: good[name] for name in ("a", "c", "delay")}
     paths = written(tmp_path, [good, good, lacking])
     fails(ValueError, f"{paths[2]} has no column 'b'", paths, target="delay", columns=["a", "b"])
+    fails(ValueError, f"{paths[2]} has no column 'b', which {paths[0]} has", paths, target="delay")
     fails(ValueError, f"missing in {paths[2]}", paths[2:] + paths[:1], target="delay")
     fails(ValueError, f"{paths[0]} has no column 'Delay'; its columns are a, b, delay, c", paths, target="Delay")
     changed = written(tmp_path, [good, good | {"b": X[:, 1].astype(np.int32)}])

@@ -44,3 +44,11 @@ def test_rows_of_rows_are_an_error():
 def test_a_checkpoint_needs_a_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match="no folder"):
         rows(np.ones((2, 2)), checkpoint=tmp_path / "nowhere" / "fit.npz")
+
+
+def test_strings_beside_an_array_are_inputs_and_no_files():
+    ((words, targets, _),) = rows(["ab", "ba"], target=np.array([1.0, 2.0])).blocks()
+    assert words == ["ab", "ba"]
+    np.testing.assert_array_equal(targets, [1.0, 2.0])
+    with pytest.raises(ValueError, match="Files that end with '' are not read here"):
+        rows(["ab", "ba"])

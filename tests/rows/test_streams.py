@@ -117,3 +117,17 @@ def test_watchers_hear_of_each_block(X):
     heard.clear()
     ArrayRows(X, X[:, 0]).watched(lambda *told: heard.append(told)).total(moments)
     assert heard == [(0, N), (16384, N), (32768, N), (N, N)]
+
+
+def test_a_stream_that_is_shorter_when_it_is_opened_again():
+    opened = []
+
+    def batches():
+        opened.append(True)
+        for i in range(3 if len(opened) < 3 else 2):
+            yield np.full((4, 2), i), np.arange(4.0)
+
+    data = StreamRows(Opened(batches), Layout())
+    assert len(data) == 12
+    with pytest.raises(ValueError, match=r"8 came in this pass, and 12 are known of; a stream has to be the same"):
+        data.total(lambda X, y, w: y.sum())

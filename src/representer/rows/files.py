@@ -83,7 +83,8 @@ class ParquetFiles(Files):
 
     def _open(self, path: Path) -> Any:
         try:
-            return self._parquet.ParquetFile(path, pre_buffer=False, buffer_size=END_BYTES)
+            options = {"pre_buffer": False, "buffer_size": END_BYTES, "page_checksum_verification": True}
+            return self._parquet.ParquetFile(path, **options)
         except FileNotFoundError:
             raise FileNotFoundError(f"There is no file {path}.") from None
         except Exception as error:  # pyarrow's own, of several types
@@ -165,6 +166,11 @@ def _mapped(path: Path) -> np.ndarray:
 
 
 def _same_types(first: dict[str, Any], here: dict[str, Any], path: Path, before: Path) -> None:
+    if missing := [name for name in first if name not in here]:
+        raise ValueError(
+            f"{path} has no column {', '.join(map(repr, missing))}, which {before} has; write it anew, or leave these "
+            "out by columns=."
+        )
     for name, kind in here.items():
         if first.get(name) != kind:
             was = f"{first[name]} in {before}" if name in first else f"missing in {before}"

@@ -61,13 +61,13 @@ def _rows_of(source: Any, layout: Layout) -> Rows:
         raise TypeError("These are rows already; pass them to fit as they are.")
     if is_dask(source):
         return _of_dask(source, layout)
-    if isinstance(source, str | Path) or _are_paths(source):
+    given = _is_values(layout.target) or _is_values(layout.weight)
+    if isinstance(source, str | Path) or (_are_paths(source) and not given):  # with values beside it a list is inputs
         return _of_files(source, layout)
     if callable(source):
         return StreamRows(Opened(source), layout)
     if hasattr(source, "__next__"):
         return StreamRows(Generated(source), layout)
-    given = _is_values(layout.target) or _is_values(layout.weight)
     if given and layout.columns is not None:
         raise ValueError("columns= picks columns of a table that holds the target, too; pass X with those columns.")
     if given or layout == Layout():
@@ -83,7 +83,8 @@ def _of_files(source: Any, layout: Layout) -> Rows:
     if kinds != {"npy"}:
         raise ValueError(
             f"Files that end with {', '.join(sorted(map(repr, kinds)))} are not read here; convert them to Parquet or "
-            ".npy, all of one kind, or pass a function that opens batches of them."
+            ".npy, all of one kind, or pass a function that opens batches of them. (A list of strings as inputs comes "
+            "with an array as its target.)"
         )
     beside = [found(files) if _are_files(files) else None for files in (layout.target, layout.weight)]
     if (beside[0] is not None or beside[1] is not None) and (

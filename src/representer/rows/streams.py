@@ -142,8 +142,11 @@ class StreamRows(Rows):
         for block in ahead(lambda: recut(self._checked(batches), size, skip)):
             done += tables.number_of_rows(block[0])
             yield block
-        if self.source.n_rows not in (None, done):
-            raise ValueError(f"The rows end early: {done} of {self.source.n_rows} came.")
+        if self._counted not in (None, done):
+            raise ValueError(
+                f"The rows end early or late: {done:,} came in this pass, and {self._counted:,} are known of; a "
+                "stream has to be the same each time that it is opened."
+            )
         self._counted = done
 
     def _checked(self, batches: Iterator[Named]) -> Iterator[Block]:

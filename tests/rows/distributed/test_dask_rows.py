@@ -163,6 +163,10 @@ def test_faults(Xy, arrays):
     broken = da.concatenate([whole, whole.map_blocks(lambda part: part[:, :2], meta=np.zeros((0, 3)))])
     with pytest.raises(ValueError, match=r"Partition \d has other columns than those before it: 2 where they have 3"):
         rows(broken, target=da.concatenate([y, y])).total(part())
+    with pytest.raises(
+        ValueError, match=r"Partition [5-9] has other columns than those before it: 2 where they have 3"
+    ):
+        rows(broken, target=da.concatenate([y, y])).sample(6000)
 
 
 def test_checkpoints_between_waves(arrays, tmp_path, monkeypatch):
@@ -197,7 +201,7 @@ def test_a_killed_worker_changes_no_bit(Xy, tmp_path, monkeypatch):
     """One of two workers is killed in the middle of the steps, with blocks in its memory; the nanny starts another."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as a nanny does for its workers, and for good in this process, too
     X, y = (da.from_array(each, chunks=(100, *each.shape[1:])) for each in Xy)
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     forked = dask.config.set({"distributed.worker.multiprocessing-method": "fork"})  # starts in no time
     with forked, LocalCluster(**options) as cluster, Client(cluster) as client:
         expected = descent(rows(X, target=y).persisted())

@@ -5,6 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from representer import KernelRidge
+from representer.kernels import Linear, On, Spectrum
 from representer.rows.distributed.lazy import lazily
 
 
@@ -45,3 +47,13 @@ def test_answers_are_collections_that_compute_later(rng, wrap):
 def test_options_are_given_by_name(rng):
     with pytest.raises(TypeError, match="predict of a Dask collection takes options by name"):
         Model().predict(da.ones((4, 2)), 2)
+
+
+def test_trials_have_no_gaps_that_dask_makes_up():
+    frame = pd.DataFrame({"word": ["ab", "ba", "aa", "bb"], "size": [1.0, 2.0, 3.0, 4.0]})
+    collection = dd.from_pandas(frame, npartitions=2)
+    model = KernelRidge(0.1, kernel=On(Spectrum(1), "word") + On(Linear(), ["size"])).fit(frame, [1.0, 2.0, 3.0, 4.0])
+    words = KernelRidge(0.1, kernel=Spectrum(1)).fit(list(frame["word"]), [1.0, 2.0, 3.0, 4.0])
+    with dask.config.set(scheduler="synchronous"):
+        np.testing.assert_allclose(model.predict(collection).compute(), model.predict(frame))
+        np.testing.assert_allclose(words.predict(collection["word"]).compute(), words.predict(list(frame["word"])))

@@ -164,11 +164,11 @@ class DaskRows(Rows):
         n = self.n_rows
         last = least_hashes(n, min(k, n), seed)[-1]
         greatest = int(row_hashes(int(last), 1, seed)[0])
-        pick = dask().delayed(tasks.sampled, pure=True)
+        pick, kind = dask().delayed(tasks.sampled, pure=True), self._kind
         starts = np.cumsum([0, *self.lengths])
         token = f"sample-{self._token}-{seed}-{greatest}"
         calls = [
-            pick(*parts, int(start), seed, greatest, dask_key_name=f"{token}-{k}")
+            pick(*parts, k, kind, int(start), seed, greatest, dask_key_name=f"{token}-{k}")
             for k, (parts, start) in enumerate(zip(self._parts, starts, strict=False))
         ]
         found = [each for each in self._compute(calls) if each is not None]

@@ -58,7 +58,7 @@ def later(model: Any, X: Any, method: str, options: dict[str, Any]) -> Any:
         raise ValueError("A covariance is one of all rows, and partitions are looked at one by one; ask for arrays.")
     call: dict[str, Any] = {"model": node, "method": method, "options": options}
     if hasattr(X, "columns"):
-        meta, pair = tasks.tried(X._meta_nonempty, parcel, method, options)
+        meta, pair = tasks.tried(_two_rows(model, X), parcel, method, options)
         answer = X.map_partitions(tasks.answered, **call, meta=meta[:0])
         return _apart(answer, meta) if pair else answer
     X = X.rechunk({1: -1})
@@ -69,6 +69,15 @@ def later(model: Any, X: Any, method: str, options: dict[str, Any]) -> Any:
     axes = {"new_axis": list(range(2, meta.ndim))} if meta.ndim > 2 else {}
     answer = X.map_blocks(tasks.answered, **call, chunks=chunks, dtype=meta.dtype, meta=meta[:0], **axes)
     return _apart(answer, meta) if pair else answer
+
+
+def _two_rows(model: Any, X: Any) -> Any:
+    """Inputs for a trial: those of the fit where they are objects or frames, else made up; Dask makes up gaps, too."""
+    made: Any = X._meta_nonempty.iloc[[0, 0]]
+    known: Any = getattr(model, "X_fit_", None)
+    if hasattr(known, "columns") and hasattr(made, "columns") and set(made.columns) <= set(known.columns):
+        return known[list(made.columns)].iloc[:2]
+    return known[:2] if isinstance(known, list) and not hasattr(made, "columns") else made
 
 
 def _apart(answer: Any, meta: np.ndarray) -> tuple[Any, ...]:

@@ -117,7 +117,9 @@ def merged(*parts: Sums) -> Sums:
     return sums
 
 
-def sampled(X: Any, y: Any, w: Any, start: int, seed: int, greatest: int) -> tuple[Any, ...] | None:
+def sampled(
+    X: Any, y: Any, w: Any, number: int, expected: tuple[Any, ...], start: int, seed: int, greatest: int
+) -> tuple[Any, ...] | None:
     """The hashes of a partition's rows, from row number ``start`` on, that are not above the greatest; and these rows.
 
     None if there are none.
@@ -126,7 +128,7 @@ def sampled(X: Any, y: Any, w: Any, start: int, seed: int, greatest: int) -> tup
     index = np.flatnonzero(hashes <= np.uint64(greatest))
     if not len(index):
         return None
-    block = block_of(X, y, w, 0, None)
+    block = block_of(X, y, w, number, expected)
     return hashes[index], *(None if values is None else tables.at(values, index) for values in block)
 
 
