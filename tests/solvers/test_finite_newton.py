@@ -71,3 +71,15 @@ def test_refusals():
     loss = CustomLoss(lambda y, f: (y - f) ** 2, lambda y, f: 2.0 * (f - y))
     with pytest.raises(TypeError, match="no solver in the span"):
         finite_newton.cost(problem(loss, F), Budget(memory=10**9)).require()
+
+
+@pytest.mark.parametrize("together", [3000, 0])
+def test_many_rows_of_several_classes_take_few_passes(monkeypatch, together):
+    monkeypatch.setattr(finite_newton, "MOST_TOGETHER", together)
+    X = rng.normal(size=(4000, 3)).astype(np.float32)
+    y = np.argmax(np.sin(2.0 * X) + 0.3 * rng.normal(size=X.shape), axis=1).astype(float)
+    design = Design(Nystroem(RBF(2.0), landmarks=X[:40]).basis(X))
+    problem = FiniteProblem(design, ArrayRows(X, y), Multinomial(), 1.0, outputs=3)
+    certificate = finite_newton.solve(problem, Budget(memory=10**9, tol=1e-6), "").certificate
+    assert certificate.converged
+    assert certificate.passes <= (30 if together else 150)

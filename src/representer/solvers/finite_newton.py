@@ -6,6 +6,7 @@ curvature. Losses with kinks are approached from below by smooth ones, ever clos
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -19,6 +20,7 @@ from representer.problems.finite import Bends, FiniteProblem, Line, Slopes, colu
 from representer.problems.judgement import Judgement
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.rows.arrays import ArrayRows
+from representer.rows.base import Block
 from representer.solvers.finite_passes import (
     FLOPS,
     PAIR_SECONDS,
@@ -41,8 +43,10 @@ SHARE = 0.3
 """Of the tolerance: the gap to the dual point of the slopes at which steps end."""
 SHORTER = np.append(np.linspace(1.0, 0.1, 10), 0.5 ** np.arange(4, 16))
 """Steps of a line search, all in one pass."""
-LONGEST_PRODUCTS, ENOUGH = 60, 1e-6
-"""Products with a Hessian of several outputs in one Newton step, and the part of a gradient that they may leave."""
+LONGEST_PRODUCTS, ENOUGH, LOOSELY = 60, 1e-6, 1e-2
+"""Products with a Hessian of several outputs in one Newton step, and what they may leave of the decrease: from, to."""
+MOST_TOGETHER, ROWS_FOR_HESSIAN = 3000, 16
+"""Unknowns up to which a sampled Hessian is of all outputs, and its rows for each function of the basis."""
 
 name = "newton"
 iterations = "Newton steps"
@@ -55,7 +59,7 @@ def cost(problem: FiniteProblem, budget: Budget) -> Plan:
     steps = SMOOTH_STEPS if problem.loss.smooth else KINK_STEPS
     share = 1.0 if problem.loss.smooth else 0.1  # of rows that are near a kink
     work = float(n) * m * m * share / FLOPS * (4 if is_little(n, m) else 1)
-    passes = steps + 2 if t == 1 else steps * 12
+    passes = steps + 2 if t == 1 else steps * 3
     seconds = passes * n * m * PAIR_SECONDS + (steps * work if t == 1 else 0.0) + steps * t * m**3 / 1e11
     bytes_ = 8 * (4 + t) * m * m + 8 * 4096 * m + bytes_of_blocks(problem, budget)
     why = "the loss is smooth" if problem.loss.smooth else "the loss has kinks, which are smoothed ever less"
@@ -162,6 +166,7 @@ def _closer(
 def _newton(problem: FiniteProblem, state: State, budget: Budget) -> State:
     """Newton steps until the gap to the dual point of the slopes is a share of the tolerance."""
     strength, last, smooth = problem.strength, None, not isinstance(problem.loss, Smoothed)
+    some = problem.rows.sample(min(problem.n, ROWS_FOR_HESSIAN * problem.size), 3) if problem.outputs > 1 else None
     while True:
         sums = _at(problem, state)
         state, value = replace(state, passes=state.passes + 1), sums.value
@@ -173,7 +178,7 @@ def _newton(problem: FiniteProblem, state: State, budget: Budget) -> State:
             state = replace(before.plus(shorter * dw, shorter * db), steps=state.steps, passes=state.passes + 1)
             last = None
             continue
-        dw, db, products = sums.step(problem, state)
+        dw, db, products = sums.step(problem, state, some)
         state = replace(state, passes=state.passes + products)
         promised = float(np.vdot(sums.g, dw) + np.vdot(sums.g_b, db))
         scale = abs(sums.losses) + 0.5 * strength * float(np.vdot(state.w, state.w))
@@ -216,10 +221,11 @@ class At:
     g_b: np.ndarray
     hessian: tuple | None
 
-    def step(self, problem: FiniteProblem, state: State) -> tuple[np.ndarray, np.ndarray, int]:
-        """The Newton step and the passes that it took."""
-        if self.hessian is None:
-            return _by_products(problem, state, self)
+    def step(self, problem: FiniteProblem, state: State, some: Block | None) -> tuple[np.ndarray, np.ndarray, int]:
+        """The Newton step and the passes that it took; ``some`` are sampled rows, for several outputs."""
+        if some is not None:
+            return _by_products(problem, state, self, some)
+        assert self.hessian is not None
         H, h, total = self.hessian
         r = len(H)
         H.ravel()[:: r + 1] += problem.strength
@@ -247,14 +253,12 @@ def _at(problem: FiniteProblem, state: State) -> At:
     return At(value, float(losses), g, g_b, hessian)
 
 
-def _by_products(problem: FiniteProblem, state: State, at: At) -> tuple[np.ndarray, np.ndarray, int]:
-    """The Newton step of several outputs by conjugate gradients, preconditioned by curvatures of sampled rows."""
-    factors, t = _blocks(problem, state), problem.outputs
-    r = len(at.g)
+def _by_products(problem: FiniteProblem, state: State, at: At, some: Block) -> tuple[np.ndarray, np.ndarray, int]:
+    """The Newton step of several outputs by conjugate gradients, preconditioned by the Hessian of sampled rows.
 
-    def precondition(x: np.ndarray) -> np.ndarray:
-        parts = [cho_solve(factors[j], x[:, j], check_finite=False) for j in range(t)]
-        return np.stack(parts, axis=1)
+    They end early where the gradient is still large, as the next step begins from another Hessian.
+    """
+    precondition, t, r = _sampled_inverse(problem, state, some), problem.outputs, len(at.g)
 
     def product(p: np.ndarray) -> np.ndarray:
         design: Design = problem.design
@@ -267,7 +271,8 @@ def _by_products(problem: FiniteProblem, state: State, at: At) -> tuple[np.ndarr
     x, rest, z = np.zeros_like(g), -g, precondition(-g)
     p, rho = z, float(np.vdot(rest, z))
     start, taken = rho, 0
-    while taken < LONGEST_PRODUCTS and rho > ENOUGH * start > 0.0:
+    enough = np.clip(rho / max(abs(at.value), float(np.finfo(np.float64).tiny)), ENOUGH, LOOSELY)
+    while taken < LONGEST_PRODUCTS and rho > enough * start > 0.0:
         q = product(p)
         taken += 1
         curved = float(np.vdot(p, q))
@@ -280,23 +285,31 @@ def _by_products(problem: FiniteProblem, state: State, at: At) -> tuple[np.ndarr
     return x[:r], x[r], taken
 
 
-def _blocks(problem: FiniteProblem, state: State) -> list:
-    """Factors of the Hessian of each output by itself, with its intercept, on sampled rows."""
-    n = problem.n
-    X, y, w = problem.rows.sample(min(n, 4 * problem.size), 3)
-    Y = columns_of(y)
+def _sampled_inverse(problem: FiniteProblem, state: State, some: Block) -> Callable[[np.ndarray], np.ndarray]:
+    """The inverse of the Hessian of sampled rows: of all outputs together, or of each by itself where they are many."""
+    X, y, w = some
+    Y, t, r = columns_of(y), problem.outputs, problem.design.basis.rank
     design = design_for_sums(problem.design, len(Y))
-    weights = weights_of(w, len(Y)) * (n / len(Y))
+    weights = weights_of(w, len(Y)) * (problem.n / len(Y))
     H = problem.loss.curvature(Y, design.values(X, design.to_features(state.w)) + state.b)
-    factors = []
-    for j in range(problem.outputs):
-        d = weights * np.maximum(H[:, j, j] if H.ndim == 3 else H[:, j], 0.0)
-        A = np.zeros((design.basis.rank + 1,) * 2)
+    H = H if H.ndim == 3 else H[:, :, None] * np.eye(t)
+
+    def block(j: int, k: int) -> np.ndarray:
+        sign = -1.0 if j != k else 1.0  # outputs that compete have negative curvatures between them
+        d = weights * np.maximum(sign * H[:, j, k], 0.0)
+        A = np.zeros((r + 1, r + 1))
         moments, sums = design.moments(X, np.ones((len(d), 1)), d)
-        A[:-1, :-1] = design.from_moments(moments)
+        A[:-1, :-1] = sign * design.from_moments(moments)
         if problem.intercept:
-            A[-1, :-1] = A[:-1, -1] = design.from_sums(sums[:, 0])
-        A[-1, -1] = d.sum() if problem.intercept else 1.0
-        A.ravel()[:: len(A) + 1] += problem.strength * np.append(np.ones(len(A) - 1), 1e-8)
-        factors.append(definite_factor(A))
-    return factors
+            A[-1, :-1] = A[:-1, -1] = sign * design.from_sums(sums[:, 0])
+            A[-1, -1] = sign * d.sum()
+        if j == k:
+            A.ravel()[:: r + 2] += problem.strength * np.append(np.ones(r), 1e-8 if problem.intercept else 1.0)
+        return A
+
+    if t * r > MOST_TOGETHER:
+        factors = [definite_factor(block(j, j)) for j in range(t)]
+        return lambda x: np.column_stack([cho_solve(factors[j], x[:, j], check_finite=False) for j in range(t)])
+    lower = {(j, k): block(j, k) for j in range(t) for k in range(j + 1)}
+    factor = definite_factor(np.block([[lower[max(j, k), min(j, k)] for k in range(t)] for j in range(t)]))
+    return lambda x: cho_solve(factor, x.T.ravel(), check_finite=False).reshape(t, r + 1).T
