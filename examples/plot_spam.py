@@ -35,7 +35,7 @@ held = next(text for text in texts[half:] if model.predict([text])[0])
 why = model.function_.explain([held], n=6)
 print(held, why, sep="\n")
 for number, added in why.inputs[:3]:
-    print(f"  {added:+.3f} because of: {texts[:half][number]}")
+    print(f"  {added:+.3f} because of: {model.function_.X[number]}")
 
 words, weights = zip(*model.function_.features(24), strict=True)
 figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")

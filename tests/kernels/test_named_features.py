@@ -74,6 +74,8 @@ def test_words_behind_a_decision():
     assert weights["buy"] > 0 > weights["later"]
     why = model.function_.explain(["buy later, unseen"])
     assert {name for name, _ in why.features} == {"buy", "later"}
+    spam = dict(zip(texts, [1, 1, 0, 0, 1, 0], strict=True))
+    assert all((added > 0) == spam[model.function_.X[i]] for i, added in why.inputs)  # numbers of support vectors
     assert "by 'buy'" in str(why)
     assert str(why).endswith("by all other features")
 

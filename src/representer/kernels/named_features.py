@@ -101,7 +101,11 @@ class Explanation:
     features: list[tuple[str, float]]
     """Names of features of the input, and what each of them adds."""
     inputs: list[tuple[int, float]]
-    """Numbers of inputs of the function, such as training examples, and what each of them adds: coef_i k(x_i, x)."""
+    """Numbers of inputs of the function, and what each of them adds: coef_i k(x_i, x).
+
+    They count the function's own inputs, ``function.X``, which are some of the training inputs in an order of their own
+    where others have no coefficient: those of a support vector machine are its support vectors.
+    """
 
     def __str__(self) -> str:
         lines = [f"{self.value:.4g} = {self.constant:.4g}"]
