@@ -1,12 +1,13 @@
 """Arrays come back as safetensors wrote them, and nothing that does not fit is made."""
 
+import io
 import json
 
 import numpy as np
 import pytest
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
-from representer.io.tensor_layout import TYPE_NAMES, LayoutError, read_layout
+from representer.io.tensor_layout import TYPE_NAMES, LayoutError, read_layout, write_layout
 
 ARRAYS = {kind: np.arange(6).astype(dtype).reshape(2, 3) for kind, dtype in TYPE_NAMES.items()}
 
@@ -22,6 +23,17 @@ def test_files_of_safetensors_are_read():
         assert arrays[kind].flags.writeable
     assert arrays["none"].shape == (0, 4)
     assert arrays["number"].shape == ()
+
+
+def test_safetensors_reads_what_is_written():
+    file, arrays = io.BytesIO(), {**ARRAYS, "none": np.zeros((0, 4)), "number": np.array(2.5)}
+    write_layout(file, arrays, {"a": "ü"})
+    theirs, (ours, metadata) = load(file.getvalue()), read_layout(bytearray(file.getvalue()))
+    assert metadata == {"a": "ü"}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(theirs[name], array)
+        np.testing.assert_array_equal(ours[name], array)
+        assert ours[name].shape == array.shape
 
 
 def packed(header, data=b"12345678"):

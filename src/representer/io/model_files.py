@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from representer.io.tensor_layout import LayoutError, read_layout
+from representer.io.tensor_layout import LayoutError, read_layout, write_layout
 from representer.io.values import LoadError, Reader, Writer
 
 FORMAT = 1
@@ -44,7 +44,6 @@ def save(model: Any, path: Any) -> None:
     >>> bool(np.all(load(path).predict(X) == model.predict(X)))
     True
     """
-    library = _safetensors()
     writer = Writer()
     root = writer.slot(model, type(model).__name__)
     document = json.dumps({"root": root, "values": writer.nodes}, allow_nan=False, separators=(",", ":"))
@@ -57,7 +56,8 @@ def save(model: Any, path: Any) -> None:
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        library.numpy.save_file(writer.arrays, beside, metadata)
+        with beside.open("wb") as file:
+            write_layout(file, writer.arrays, metadata)
         os.replace(beside, target)
     except BaseException:
         beside.unlink(missing_ok=True)
@@ -106,11 +106,3 @@ def _digest(document: str, arrays: dict[str, np.ndarray]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(array.tobytes() if array.ndim == 0 or not array.size else array.data)
     return digest.hexdigest()
-
-
-def _safetensors() -> Any:
-    try:
-        import safetensors.numpy
-    except ImportError:
-        raise ImportError("save needs safetensors; install it by pip install 'representer[io]'.") from None
-    return safetensors

@@ -24,6 +24,23 @@ class LayoutError(ValueError):
     """The bytes are not in this layout."""
 
 
+def write_layout(file: Any, arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
+    """Write metadata and arrays, whose entries are in row order; wide types come first, so that all are aligned."""
+    kinds = {dtype: kind for kind, dtype in TYPE_NAMES.items()}
+    header: dict[str, Any] = {"__metadata__": metadata}
+    ordered, start = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name)), 0
+    for name in ordered:
+        array = arrays[name]
+        stop = start + array.nbytes
+        header[name] = {"dtype": kinds[array.dtype.str], "shape": list(array.shape), "data_offsets": [start, stop]}
+        start = stop
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for name in ordered:
+        file.write(arrays[name].reshape(-1).data)
+
+
 def read_layout(content: bytearray) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Arrays by name and metadata."""
     length = int.from_bytes(content[:8], "little")
