@@ -12,6 +12,15 @@ settings.load_profile("default")
 gc.disable()  # thousands of tests are collected, and none of them is garbage
 
 
+LONGEST = ("tests/test_readme.py", "tests/test_certificates.py", "tests/test_examples.py")
+"""Files that take long, as no process should be left alone with one of them at the end."""
+
+
+def pytest_collection_modifyitems(items):
+    """Loops first, which compile what all others need, then the longest files."""
+    items.sort(key=lambda item: 0 if "tests/_loops" in item.nodeid else 1 if item.nodeid.startswith(LONGEST) else 2)
+
+
 def pytest_collection_finish(session):
     gc.freeze()  # later collections need not look at them
     gc.enable()

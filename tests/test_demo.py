@@ -4,8 +4,10 @@ import runpy
 import sys
 from pathlib import Path
 
+from quick_tables import make_quick
+
 from representer import load
-from representer.tables import demo_table, splits
+from representer.tables import demo_table
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
 
@@ -14,8 +16,7 @@ def test_demo_runs(capsys, tmp_path, monkeypatch):
     few = tmp_path / "flats.csv"
     few.write_text("".join(demo_table.demo_table().read_text(encoding="utf-8").splitlines(keepends=True)[:90]), "utf-8")
     monkeypatch.setattr(demo_table, "demo_table", lambda: few)
-    monkeypatch.setattr(splits, "FOLDS", 2)
-    monkeypatch.setattr(splits, "REPETITIONS", 1)
+    make_quick(monkeypatch)
     monkeypatch.setattr(sys, "argv", ["demo.py", str(tmp_path / "out"), "0.5"])
     runpy.run_path(str(DEMO), run_name="__main__")
     said = capsys.readouterr().out

@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from quick_tables import make_quick
 
 from representer.cli.main import main
-from representer.tables import splits
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,6 @@ def table(tmp_path_factory):
 def folder(table):
     out = table.parent / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splits, "FOLDS", 2)
-        patch.setattr(splits, "REPETITIONS", 1)
+        make_quick(patch)
         assert main(["fit", str(table), "--target", "price", "--out", str(out), "--time-limit", "2", "--quiet"]) == 0
     return out

@@ -1,13 +1,13 @@
 """The demonstration fits, explains, and says where the report lies."""
 
+from quick_tables import make_quick
+
 from representer.cli import demo_command
 from representer.cli.main import main
-from representer.tables import splits
 
 
 def test_demo(monkeypatch, table, tmp_path, capsys):
-    monkeypatch.setattr(splits, "FOLDS", 2)
-    monkeypatch.setattr(splits, "REPETITIONS", 1)
+    make_quick(monkeypatch)
     monkeypatch.setattr(demo_command, "demo_table", lambda: table)
     out = tmp_path / "demo"
     assert main(["demo", "--out", str(out), "--time-limit", "1", "--quiet"]) == 0

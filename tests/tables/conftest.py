@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from quick_tables import make_quick
 
 from representer import fit_table
-from representer.tables import splits
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +20,5 @@ def houses():
 @pytest.fixture(scope="session")
 def houses_fit(houses):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splits, "FOLDS", 2)
-        patch.setattr(splits, "REPETITIONS", 1)
+        make_quick(patch)
         return fit_table(houses, "price", time_limit=60.0)

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from quick_tables import make_quick
 
 from representer import fit_table, load, save
-from representer.tables import fitting, machines, splits
+from representer.tables import fitting, machines
 from representer.tables.reading import TableError
 
 RNG = np.random.default_rng(0)
@@ -59,7 +60,7 @@ def test_the_model_is_of_all_rows_and_can_be_saved(houses, houses_fit, tmp_path)
 
 
 def test_a_line_is_said_to_be_one(monkeypatch):
-    monkeypatch.setattr(splits, "REPETITIONS", 1)
+    make_quick(monkeypatch)
     x = RNG.normal(size=121)
     day = pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 4, 30), eager=True)
     frame = pl.DataFrame({"x": x, "day": day, "y": 2.0 * x + 0.5 * RNG.normal(size=121)})
