@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from representer import SVC, GaussianProcessRegressor, KernelRidge, explain
+from representer import SVC, Function, GaussianProcessRegressor, KernelRegressor, KernelRidge, explain
 from representer.features.nystroem import Nystroem
 from representer.kernels import RBF, Linear
 from representer.tables.row_shares import BY_LANDMARKS, BY_REPRESENTERS, BY_TARGETS, row_shares
@@ -42,6 +42,21 @@ def test_a_weight_is_the_slope_of_the_prediction(model, weight):
     if getattr(model, "fit_intercept", False):
         assert found.weights.sum() == pytest.approx(1.0)
     assert found.formula == BY_TARGETS
+
+
+@pytest.mark.filterwarnings("ignore:The search stopped")
+@pytest.mark.parametrize("weight", [None, 1.0 + np.arange(50) % 3], ids=["copies", "weights"])
+def test_rows_of_a_searched_model(weight):
+    inputs, targets = X.copy(), Y.copy()
+    if weight is None:
+        inputs[3], targets[3] = X[9], Y[9]
+    model = KernelRegressor(time_limit=1e-9).fit(inputs, targets, weight)
+    centred = Function(model.kernel_, inputs - model._centre, model.function_.coef)
+    constant = model.predict(NEW)[0] - centred(NEW - model._centre)[0]
+    found = row_shares(model, centred.with_coef(centred.coef, constant), NEW - model._centre, 0)
+    assert found.start + found.added.sum() == pytest.approx(model.predict(NEW)[0], rel=1e-9)
+    np.testing.assert_allclose(found.targets, targets, atol=1e-3)
+    assert found.weights.sum() == pytest.approx(1.0)
 
 
 def test_landmarks_have_the_weights_of_interpolation():

@@ -120,11 +120,21 @@ def _ridge(machine: Any, output: int) -> tuple[float, np.ndarray | None, bool]:
         noise = machine._fitted_noise
         return (1.0, 1.0 / np.asarray(noise), False) if np.ndim(noise) else (float(noise), None, False)
     alpha = np.atleast_1d(machine.alpha_)
-    return (
-        float(alpha[min(output, len(alpha) - 1)]),
-        machine.__dict__.get("_weights"),
-        (isinstance(machine, SearchedModel) or machine.fit_intercept),
-    )
+    intercept = isinstance(machine, SearchedModel) or machine.fit_intercept
+    return float(alpha[min(output, len(alpha) - 1)]), _weights(machine), intercept
+
+
+def _weights(machine: Any) -> np.ndarray | None:
+    """The weight of each row of the fit, None where all are one or only those of groups of equal rows are known."""
+    known, rows = vars(machine).get("_weights"), vars(machine).get("_fitted_rows")
+    n = len(machine.function_.coef)
+    if known is None or not isinstance(machine, SearchedModel):
+        return known
+    if rows is None or len(rows) < n:
+        return None
+    weights = np.empty(n)
+    weights[rows] = known
+    return weights
 
 
 def _of_landmarks(f: Function, one: Any) -> RowShares:
