@@ -5,21 +5,24 @@ miniature, 12 columns have 6,188 monomials, few enough to write them out: ridge 
 the same function, up to rounding. With 127 columns there are 309,319,296 of them. For 300,000 rows they would fill 371
 terabytes; the kernel never sees them.
 
-    python examples/plot_very_large_features.py flights FILE
+    python examples/plot_very_large_features.py flights WAY FILE
 
-fits the large one to all flights from New York in 2013, exactly, where FILE is nycflights13.npz with arrays X, y and
-names: carrier, origin and destination as 123 indicators, and day of the year, day of the week, hour and distance.
+fits the large one to all flights from New York in 2013, where FILE is nycflights13.npz with arrays X, y and names:
+carrier, origin and destination as 123 indicators, and day of the year, day of the week, hour and distance. WAY is
+"exact", "nystroem" (5,000 landmarks) or "sketch" (4,096 features of a tensor sketch).
 """
 
 import sys
 import time
 from itertools import combinations_with_replacement
 from math import comb, factorial
+from resource import RUSAGE_SELF, getrusage
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.preprocessing import normalize
 
-from representer import KernelRidge
+from representer import KernelRidge, Nystroem, RandomFeatures
 from representer.kernels import Normalized, Polynomial
 
 DEGREE = 5
@@ -51,18 +54,30 @@ def flights(file):
     return X[train], y[train], X[test], y[test]
 
 
-def very_large(file):
+def very_large(way, file, rows=300_000):
     X, y, X_test, y_test = flights(file)
-    print(f"{len(X):,} rows, {X.shape[1]} columns, {comb(X.shape[1] + DEGREE, DEGREE):,} monomials")
-    kernel, start = Normalized(Polynomial(DEGREE, offset=1.0)), time.perf_counter()
-    model = KernelRidge(1e-3 * len(X), kernel=kernel, fit_intercept=True, tol=1e-5, memory=2 * 10**9, verbose=1)
+    some = np.sort(np.random.default_rng(1).permutation(len(X))[:rows])
+    X, y = X[some], y[some]
+    print(f"{len(X):,} rows, {X.shape[1]} columns, {comb(X.shape[1] + DEGREE, DEGREE):,} monomials, {way}")
+    kernel = Normalized(Polynomial(DEGREE, offset=1.0))
+    if way == "nystroem":
+        kernel = Nystroem(kernel, len(X) // 60)
+    if way == "sketch":  # the same kernel is <u, v>^5 of rows u = (1, x) of length one
+        X, X_test = (normalize(np.column_stack([np.ones(len(Z), Z.dtype), Z])) for Z in (X, X_test))
+        kernel = RandomFeatures(Polynomial(DEGREE, offset=0.0), 4096)
+    start = time.perf_counter()
+    solver = "normal_equations" if way == "sketch" else "auto"
+    options = {"fit_intercept": True, "tol": 1e-5, "memory": 2 * 10**9, "solver": solver, "verbose": 1}
+    model = KernelRidge(1e-3 * len(X), kernel=kernel, **options)
     model.fit(X, y)
-    print(f"{time.perf_counter() - start:.0f} s, R^2 = {model.score(X_test, y_test):.4f} on {len(X_test):,} others")
+    seconds, memory = time.perf_counter() - start, getrusage(RUSAGE_SELF).ru_maxrss / 1e6
+    score = model.score(X_test, y_test)
+    print(f"{seconds:.0f} s, {memory:.1f} GB, R^2 = {score:.4f} on {len(X_test):,} others")
     print(model.certificate_)
 
 
 if "flights" in sys.argv:
-    very_large(sys.argv[-1])
+    very_large(sys.argv[2], sys.argv[3], *map(int, sys.argv[4:]))
     sys.exit()
 
 rng = np.random.default_rng(0)
