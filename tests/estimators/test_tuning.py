@@ -39,6 +39,15 @@ def test_shrinking_holds_ratios_together(tuning):
     assert spreads[3] == pytest.approx(0.0, abs=1e-12)
 
 
+def test_a_flat_start_does_not_end_the_search():
+    """A step of the length of this gradient would gain less than the tolerance."""
+    found = Tuning(None, tol=1e-3)._minimum(
+        lambda z: (0.002 * float((z - 5.0) @ (z - 5.0)), 0.004 * (z - 5.0)), np.array([[-10.0, 10.0]]), lambda: False
+    )
+    assert found.x[0] == pytest.approx(5.0, abs=0.1)
+    assert found.nfev < 10
+
+
 def test_shrinking_is_to_the_usual_ratios(tuning):
     """Wherever the search starts."""
     usual = RBF(np.array([1.0, 2.0, 3.0]))
