@@ -1,0 +1,182 @@
+"""What does a cluster cost? Time against threads in one process, sizes of graphs, and the cost model against runs.
+
+    python benchmarks/scale/cluster.py [--quick] [--only PART ...]
+
+ratio    two workers of one thread against two threads in one process, 2,000,000 rows, and the largest graph of a pass
+model    rates measured on this machine, and `ClusterCost` with them against fits with one and two workers, three sizes
+         and 10^9 rows on 10, 100 and 1,000 workers by these rates, with 10 Gbit/s
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import dask
+import numpy as np
+from distributed import Client
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+import generated
+from common import Table, print_versions, seconds_of
+
+from representer import KernelRidge, Nystroem, rows
+from representer.gram.design import Design
+from representer.kernels import RBF
+from representer.problems.finite import Moments, Residuals
+from representer.rows.distributed import tasks
+from representer.rows.distributed.cost import ClusterCost, Rates
+from representer.solvers.finite_passes import design_for_sums
+
+CENTRES = 500
+SIZES = ((300_000, 300), (500_000, 500), (1_000_000, 300))
+"""Rows and centres of the fits that the model is compared with."""
+PARTITION = 50_000
+
+
+def model_of(centres: int, **options: Any) -> KernelRidge:
+    """A ridge fit by normal equations."""
+    kernel = Nystroem(RBF(generated.SCALE), centres)
+    return KernelRidge(1.0, kernel=kernel, solver="normal_equations", fit_intercept=True, **options)
+
+
+def graph_bytes(fit: Any) -> tuple[int, float]:
+    """Bytes of the largest graph that a fit hands to a scheduler, and its tasks for each partition."""
+    sizes, compute = [(0, 0.0)], dask.compute
+
+    def measured(*calls: Any, **options: Any) -> Any:
+        graph = {key: task for call in calls for key, task in dict(call.__dask_graph__()).items()}
+        leaves = sum(str(key).startswith("summed-") for key in graph)
+        sizes.append((len(cloudpickle.dumps(graph)), len(graph) / leaves if leaves else 0.0))
+        return compute(*calls, **options)
+
+    dask.compute = measured
+    try:
+        fit()
+    finally:
+        dask.compute = compute
+    return max(size for size, _ in sizes), max(each for _, each in sizes)
+
+
+def ratio(table: Table, tenth: int) -> None:
+    """The same rows in memory, with two threads, and persisted by two workers."""
+    partitions, each = 20, 100_000 // tenth
+    X, y = generated.in_memory(partitions, each)
+    model_of(50).fit(X[:20_000], y[:20_000])  # compiles
+    alone = min(seconds_of(lambda: model_of(CENTRES, threads=2).fit(X, y)) for _ in range(2))
+    with generated.cluster() as cluster, Client(cluster):
+        data = rows(generated.lazy(partitions, each)[0], target=generated.lazy(partitions, each)[1])
+        data = data.persisted()  # type: ignore[attr-defined]
+        model_of(50).fit(data)  # workers import and compile
+        together = min(seconds_of(lambda: model_of(CENTRES).fit(data)) for _ in range(2))
+        size, count = graph_bytes(lambda: model_of(1000 // tenth).fit(data))
+    note = f"{together:.1f} s against {alone:.1f} s"
+    table.row(f"two workers over two threads, {partitions * each:,} rows", together / alone, "<=", 1.3, "x", note)
+    table.row(f"largest graph of a fit with {1000 // tenth:,} centres", size / 1e6, "<=", 1.0, "MB")
+    table.row("tasks for each partition in it", count, "<=", 3.0, "")
+
+
+def measured_rates(client: Client) -> Rates:
+    """Seconds of one thread for values and products, of the driver for tasks and m^3, and bytes a second moved."""
+    X, y = generated.in_memory(1, PARTITION)
+    n, m = len(X), 400
+    design = Design(Nystroem(RBF(generated.SCALE), landmarks=X[:m]).basis(X), threads=1)
+    single, exact = design_for_sums(design, 10**12), replace(design, basis=design.basis.astype(np.float64))
+    w, b = np.zeros((design.basis.rank, 1)), np.zeros(1)
+
+    def fill() -> None:
+        for _ in single.strips(X, lambda rows, values: None):
+            pass
+
+    parts = (
+        fill,
+        lambda: Moments(single.columns, b)(X, y, None),
+        lambda: Residuals(*exact.at(w), b, True)(X, y, None),
+        lambda: tasks.block_of(X, y, None, 0, None),
+    )
+    value, moments, residual, row = (min(seconds_of(part) for _ in range(3)) for part in parts)
+    few = generated.in_memory(1, 20 * m)
+    start = min(seconds_of(lambda: model_of(20).fit(few[0][:400], few[1][:400])) for _ in range(3))
+    small = min(seconds_of(lambda: model_of(2 * m, threads=1).fit(*few)) for _ in range(2))
+    known = len(few[0]) * 2 * m * (2 * m * (moments - value) / (n * m * m) + 2 * residual / (n * m))
+    calls = [dask.delayed(abs, pure=False)(k) for k in range(400)]
+    task = min(seconds_of(lambda: dask.compute(*calls)) for _ in range(3)) / len(calls)
+    return Rates(
+        value=value / (n * m),
+        exact_value=residual / (n * m),
+        product=(moments - value) / (n * m * m),
+        row=row / n,
+        task=task,
+        solve=max(small - known, 0.0) / (2 * m) ** 3,
+        network=moved_a_second(client),
+        start=start,
+    )
+
+
+def moved_a_second(client: Client) -> float:
+    """Bytes a second from one worker to another."""
+    first, second = list(client.scheduler_info()["workers"])[:2]
+    times = []
+    for _ in range(3):
+        array = client.submit(np.ones, 2**22, workers=[first], pure=False)
+        client.submit(len, array, workers=[first], pure=False).result()
+        times.append(seconds_of(lambda a=array: client.submit(len, a, workers=[second], pure=False).result()))
+    return 2**25 / min(times)
+
+
+def model(table: Table, tenth: int) -> Rates:
+    """Predicted and measured times."""
+    with generated.cluster() as cluster, Client(cluster) as client:
+        rates = measured_rates(client)
+    print(f"       {rates}")
+    for workers in (1, 2):
+        with generated.cluster(workers) as cluster, Client(cluster):
+            for k, (n, m) in enumerate(SIZES):
+                X, y = generated.lazy(n // PARTITION, PARTITION // tenth)
+                data = rows(X, target=y).persisted()  # type: ignore[attr-defined]
+                fitted = model_of(m)
+                if not k:
+                    model_of(50).fit(data)  # workers import and compile
+                seconds = min(seconds_of(lambda f=fitted, d=data: f.fit(d)) for _ in range(2))
+                passes = fitted.certificate_.passes
+                cost = ClusterCost(n // tenth, 10, m, passes, workers, PARTITION // tenth, rates=rates)
+                what = f"{workers} workers, {n // tenth:,} rows, m = {m}: predicted time off by"
+                off = 100 * abs(cost.seconds / seconds - 1.0)
+                note = f"{cost.seconds:.2f} s predicted, {seconds:.2f} s measured, {passes} passes"
+                table.row(what, off, "<=", 25.0, "%", note)
+    return rates
+
+
+def table_of(rates: Rates) -> None:
+    """10^9 rows."""
+    for workers in (10, 100, 1000):
+        cost = ClusterCost(10**9, 10, 2000, passes=3, workers=workers, rates=replace(rates, network=1.25e9))
+        print(
+            f"       {workers:>5} workers: {cost.seconds / 60:6.1f} min, work {cost.work_seconds:.0f} s, driver "
+            f"{cost.driver_seconds:.0f} s, network {cost.network_seconds:.1f} s, {cost.moved_bytes / 1e9:.0f} GB, "
+            f"{cost.worker_bytes / 1e9:.1f} GB a worker, limit {cost.limit}"
+        )
+
+
+def main() -> None:
+    """All parts, or those that are named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--only", nargs="+", choices=["ratio", "model"], default=["ratio", "model"])
+    options = parser.parse_args()
+    print_versions()
+    table, tenth = Table(), 10 if options.quick else 1
+    if "ratio" in options.only:
+        ratio(table, tenth)
+    if "model" in options.only:
+        table_of(model(table, tenth))
+    table.end()
+
+
+if __name__ == "__main__":
+    main()
