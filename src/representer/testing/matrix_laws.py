@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from representer.gram import through_features
 from representer.gram.low_rank import LowRank
 from representer.gram.operator import Operator
 from representer.gram.stored import Packed, Stored
@@ -30,8 +31,9 @@ def check_gram(kernel: Kernel, X: Any, Y: Any = None) -> None:
     for threads in (1, 2):
         K, V = Gram(kernel, X, Y, threads=threads), rng.normal(size=(m, 2))
         assert np.array_equal(K @ V, K @ V), "two products differ in their bits"
-        values = n * (n + 1) // 2 if Y is None else n * m
-        assert K.evaluations == 2 * values, f"two products count {K.evaluations} values, not {2 * values}"
+        if not through_features.pays(K, 2):  # which counts numbers of features
+            values = n * (n + 1) // 2 if Y is None else n * m
+            assert K.evaluations == 2 * values, f"two products count {K.evaluations} values, not {2 * values}"
         assert K.T.shape == (m, n), "the transposed operator has the wrong shape"
         close(K.T @ dense[:, 0], dense.T @ dense[:, 0], tolerance * np.abs(dense).max(), "K.T @ v is not K' v")
         close(K.sum(axis=1), dense.sum(axis=1), tolerance, "sums of rows differ")
