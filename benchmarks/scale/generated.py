@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
@@ -13,7 +11,6 @@ from distributed import LocalCluster
 
 SCALE = 1.0
 """The length scale of kernels on these rows, which are between 0 and 1."""
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import a benchmark
 
 
 def block(number: int, rows: int, columns: int = 10) -> np.ndarray:

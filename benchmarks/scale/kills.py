@@ -145,7 +145,8 @@ if __name__ == "__main__":
 
 def started(kind: str, arguments: str) -> subprocess.Popen:
     """A scheduler, or a worker, in a process of its own."""
-    return subprocess.Popen([sys.executable, "-c", SERVER.format(kind=kind, arguments=arguments)])
+    code, paths = SERVER.format(kind=kind, arguments=arguments), os.pathsep.join(sys.path)
+    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": paths})
 
 
 def with_scheduler(port: int, work: Any) -> Any:
