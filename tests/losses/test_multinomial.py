@@ -47,3 +47,9 @@ def test_classes_that_are_all_but_certain_keep_their_digits(rng):
     w = np.where(y[:, None] == 0, 1.0, 1e-3)
     balanced = loss.balance(y[:, None], v, w)
     assert np.abs(np.sum(w * balanced, axis=0)).max() <= 1e-15 * np.sum(w * np.abs(balanced))
+
+
+def test_a_common_constant_changes_nothing(rng):
+    y, f = (np.arange(30) % 4)[:, None], rng.normal(size=(30, 4))
+    assert Multinomial().relative
+    np.testing.assert_allclose(Multinomial().value(y, f + 3.0), Multinomial().value(y, f), rtol=1e-12)

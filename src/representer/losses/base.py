@@ -36,6 +36,9 @@ class Loss(Parameters):
     complete: bool = False
     """Whether `curvature`, `conjugate` and `domain` are given."""
 
+    relative: bool = False
+    """Whether only differences of outputs count, so that intercepts have a common constant that is free."""
+
     def check(self) -> None:
         """Raise if a parameter is out of its range."""
 

@@ -18,6 +18,7 @@ class Multinomial(Loss):
 
     targets = "classes"
     complete = True
+    relative = True
 
     def outputs(self, y: np.ndarray) -> int:
         return int(y.max()) + 1

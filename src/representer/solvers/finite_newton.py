@@ -115,7 +115,8 @@ def solve(problem: FiniteProblem, budget: Budget, reason: str, start: State | No
         state.passes,
     )
     evaluations = state.passes * problem.n * problem.size
-    return Result(state.w, state.b, certificate_of([judgement], work, budget.tol, evaluations))
+    b = state.b - state.b.mean() if problem.loss.relative else state.b  # else rounding decides on the constant
+    return Result(state.w, b, certificate_of([judgement], work, budget.tol, evaluations))
 
 
 def _scale(problem: FiniteProblem) -> float:
