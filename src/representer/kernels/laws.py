@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import gammaincinv, ndtri
 from scipy.stats import qmc
 
+from representer._loops import sine_waves
 from representer.kernels import checks
 
 SAMPLINGS = ("orthogonal", "gaussian", "qmc")
@@ -64,14 +65,12 @@ class Waves:
 
     def __call__(self, X: Any, out: np.ndarray) -> None:
         p = len(self.frequencies)
-        angles = np.asarray(X @ self.frequencies.T.astype(out.dtype))
-        np.sin(angles[:, : self.size - p], out=out[:, p:])
+        angles = np.ascontiguousarray(X @ self.frequencies.T.astype(out.dtype), out.dtype)
         if self.phase is not None:
             angles[:, -1] += self.phase
-        np.cos(angles, out=out[:, :p])
+        sine_waves.waves(angles, np.sqrt(1.0 / p), out)
         if self.phase is not None:
             out[:, p - 1] *= np.sqrt(2.0).astype(out.dtype)
-        out *= np.sqrt(1.0 / p).astype(out.dtype)
 
 
 @dataclass(frozen=True)
