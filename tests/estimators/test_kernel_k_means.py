@@ -229,6 +229,21 @@ def test_kernels_with_few_features_need_no_matrix():
     kernel = Nystroem(RBF(2.0), 25).with_default_scales(X)
     kernels = kernel, Callable(lambda A, B: kernel(A, B))
     ours, whole = (KernelKMeans(4, kernel=k, n_init=2).fit(X) for k in kernels)
-    np.testing.assert_allclose(ours.inertia_, whole.inertia_, rtol=1e-12)
+    far = len(X) - kernel.diag(X).sum()  # the matrix of k^ does not tell how far inputs are from the span
+    np.testing.assert_allclose(ours.inertia_, whole.inertia_ + far, rtol=1e-12)
     np.testing.assert_array_equal(ours.labels_, whole.labels_)
     assert "through the features" in ours.plan(X).reason
+
+
+def test_distances_from_centres_of_a_span_are_those_in_the_space_of_the_kernel():
+    X = data(150)
+    for factor in (1.0, 3.0):
+        kernel = (factor * Nystroem(RBF(2.0), 25)).with_default_scales(X)
+        model = KernelKMeans(4, kernel=kernel, n_init=1).fit(X)
+        centres = np.asarray([model.centers_(X)[model.labels_ == c, c].mean() for c in range(4)])  # |m_c|^2
+        naive = kernel.original.diag(X)[:, None] - 2.0 * model.centers_(X) + centres
+        assert kernel.diag(X).min() < 0.98 * factor
+        np.testing.assert_allclose(model.transform(X) ** 2, naive, rtol=1e-9)
+        assert model.inertia_ == pytest.approx(naive.min(axis=1).sum(), rel=1e-9)
+        assert model.inertia_ == pytest.approx(-model.score(X), rel=1e-9)
+        assert model.inertia_ == pytest.approx(model.certificate_.primal, rel=1e-9)

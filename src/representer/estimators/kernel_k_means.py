@@ -14,6 +14,7 @@ from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
 from representer.estimators.inputs import check_weights, in_units, is_precomputed, to_kernel
 from representer.estimators.progress import Progress
+from representer.features.approximation import left_out
 from representer.functions import Function
 from representer.gram.operator import Operator
 from representer.gram.stored import stored_if_small
@@ -63,7 +64,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     labels_ : array of shape (n,)
         The cluster of each training input.
     inertia_ : float
-        The sum that was minimised.
+        The sum that was minimised, in the space of k itself where the kernel is a span in it (`Nystroem`).
     kernel_ : Kernel
         The kernel used, with all length scales.
     n_iter_ : int
@@ -134,8 +135,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             total = sum(run[4] for run in runs)
             work = Work(plan.solver, plan.reason, total, plan.bytes, perf_counter() - begin, str(K.dtype))
             certificate = certify(ClusterProblem(K, weights), members, labels, work, budget.tol)
-        self.certificate_ = replace(certificate, primal=(certificate.primal or 0.0) * unit)
-        self.kernel_, self.inertia_, self.labels_, self.n_iter_ = kernel, inertia * unit, labels.astype(np.int32), steps
+        far = float(weights @ left_out(kernel, X))  # in H, from the span that an approximation has its centres in
+        self.certificate_ = replace(certificate, primal=((certificate.primal or 0.0) + far) * unit)
+        self.kernel_, self.inertia_ = kernel, (inertia + far) * unit
+        self.labels_, self.n_iter_ = labels.astype(np.int32), steps
         self.centers_ = Function(kernel, gram.X, members, prepared=gram.inputs, threads=self.threads)
         self._norms, self._n_features_out = norms, self.n_clusters
         found = len(np.unique(labels))
@@ -201,7 +204,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """k(x, x) of checked inputs; a precomputed matrix tells it of the training inputs only."""
         fitted = self.centers_
         if not is_precomputed(self.kernel_):
-            return self.kernel_.diagonal(self.kernel_.prepare(X, like=fitted.inputs))
+            return self.kernel_.diagonal(self.kernel_.prepare(X, like=fitted.inputs)) + left_out(self.kernel_, X)
         if np.array_equal(X, fitted.X):
             return self.kernel_.diagonal(fitted.inputs)
         raise ValueError(

@@ -42,6 +42,13 @@ class Approximation:
         )
 
 
+def left_out(kernel: Any, X: Any) -> np.ndarray:
+    """k(x, x) - k^(x, x), the squared distance in H of k(x, .) from a span; zero for kernels that are of no span."""
+    if not kernel.projects or kernel.original is kernel:
+        return np.zeros(checks.number_of(X))
+    return np.maximum(kernel.original.diag(X).astype(np.float64) - kernel.diag(X), 0.0)
+
+
 def approximation(basis: Basis, X: Any) -> Approximation:
     """The error of the kernel of a basis on a sample of rows."""
     K = Gram(basis.kernel.original, X).astype(np.float64).dense().astype(np.float64)

@@ -75,6 +75,7 @@ class Span(Transformer, Kernel):
     def on_vectors(self) -> bool:  # type: ignore[override]
         return self.kernel.on_vectors
 
+    projects = True
     rowwise = True  # inputs are prepared like the centres, never like each other
 
     def sample(self, X: Any, weights: np.ndarray | None, n: int) -> tuple[Any, np.ndarray | None]:

@@ -134,6 +134,10 @@ class Sum(_Binary):
         return None if orders[0] is None or orders[1] is None else max(orders[0], orders[1])
 
     @property
+    def projects(self) -> bool:  # type: ignore[override]
+        return all(part.projects or part.original is part for part in (self.left, self.right))
+
+    @property
     def basis(self) -> Callable[[Any], Basis] | None:  # type: ignore[override]
         left, right = self.left.basis, self.right.basis
         return None if left is None or right is None else lambda X: Concatenated(self, left(X), right(X))
@@ -287,6 +291,10 @@ class Scaled(Unary):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.factor!r} * {self.kernel._printed_inside(3)}"
+
+    @property
+    def projects(self) -> bool:  # type: ignore[override]
+        return self.kernel.projects
 
     @property
     def unscaled(self) -> tuple[Kernel, float]:

@@ -116,6 +116,9 @@ class Kernel(Parameters):
         """The kernel that this one approximates; itself where it approximates none."""
         return self
 
+    projects: bool = False
+    """Whether k^ is k between projections onto a span in the space of the original, so that k - k^ is not negative."""
+
     basis: Callable[[Any], Basis] | None = None
     """Functions psi_1, ..., psi_m that span H, if it is of finite dimension by construction.
 
