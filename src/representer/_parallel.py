@@ -277,25 +277,25 @@ class _OneThreadEach(threading.local, _OneThread):
 
 
 @lru_cache(maxsize=1)
-def _blas_limits() -> tuple[_OneThread, _OneThread]:
+def _blas_limits() -> list[_OneThread]:
     """Limits of the libraries of BLAS: with a number for the process, and with one for each thread as OpenMP has it."""
     libraries = ThreadpoolController().select(user_api="blas").lib_controllers
     openmp = [getattr(library, "threading_layer", "") == "openmp" for library in libraries]
     shared, own = ([lib for lib, each in zip(libraries, openmp, strict=True) if each == kind] for kind in (False, True))
-    return _OneThread(shared), _OneThreadEach(own)
+    return [limit(found) for limit, found in ((_OneThread, shared), (_OneThreadEach, own)) if found]
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS uses one thread, in the whole process, until the last of such contexts is left."""
-    (shared, own), entry = _blas_limits(), _Entry()
+    limits, entry = _blas_limits(), _Entry()
     try:
-        shared.enter(entry)
-        own.enter(entry)
+        for limit in limits:
+            limit.enter(entry)
         yield
     finally:
-        own.leave(entry)
-        shared.leave(entry)
+        for limit in limits:
+            limit.leave(entry)
 
 
 def blas_threads_for(n: int) -> AbstractContextManager[None]:

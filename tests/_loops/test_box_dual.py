@@ -29,6 +29,15 @@ def test_gradient(rng):
     np.testing.assert_allclose(g, K @ c - t, atol=1e-13)
 
 
+def test_the_greatest_distance_from_a_box(coefficients):
+    c, _, lower, upper, _, _ = coefficients
+    assert box_dual.beyond(c, lower, upper) == (0.0, pytest.approx(np.abs(c).sum(), rel=1e-15))
+    for i, end in ((3, lower), (4, upper)):
+        moved = c.copy()
+        moved[i] = end[i] + (0.25 if end is upper else -0.25)
+        assert box_dual.beyond(moved, lower, upper)[0] == pytest.approx(0.25, rel=1e-12)
+
+
 def test_violation_from_the_extremes_of_groups(coefficients):
     c, g, lower, upper, epsilon, group = coefficients
     g_up, g_down, free, low, high, violation = kkt(*coefficients)

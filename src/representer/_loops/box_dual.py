@@ -39,6 +39,16 @@ def kkt_violation(g, c, lower, upper, epsilon, group, g_up, g_down, free, low, h
     return violation
 
 
+@summing_loop
+def beyond(c, lower, upper):
+    """(greatest distance of a coefficient from its box, sum_i |c_i|)."""
+    outside = total = 0.0
+    for i in range(c.size):
+        outside = max(outside, lower[i] - c[i], c[i] - upper[i])
+        total += abs(c[i])
+    return outside, total
+
+
 @loop
 def intercepts(g_up, g_down, group, low, high, b):
     """b of each group: minus the mean gradient of its free coefficients, or minus the middle of low and high.

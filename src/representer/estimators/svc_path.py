@@ -231,7 +231,8 @@ class SVCPath(ClassifierMixin, KernelEstimator):
             fold, (a, b) = task
             rows = np.flatnonzero(((codes == a) | (codes == b)) & (folds != fold))
             test = np.flatnonzero(folds == fold)
-            return self._path(alone.take(rows), codes[rows] == a, K.values[np.ix_(test, rows)])
+            pair = alone.take(rows)
+            return self._path(pair.copied() if few else pair, codes[rows] == a, K.values[np.ix_(test, rows)])
 
         threads = self.threads or _parallel.default_threads()
         with _parallel.one_blas_thread(), ThreadPoolExecutor(threads) as pool:

@@ -214,8 +214,10 @@ def _arrays(prepared: Any) -> dict[int, np.ndarray]:
         parts = [prepared.data, prepared.indices, prepared.indptr]
     else:
         parts = list(vars(prepared).values()) if isinstance(prepared, Prepared) else []
-    arrays = {id(part): part for part in parts if isinstance(part, np.ndarray)}
+    arrays: dict[int, np.ndarray] = {}
     for part in parts:
-        if isinstance(part, Prepared) or sparse.issparse(part):
+        if isinstance(part, np.ndarray):
+            arrays[id(part)] = part
+        elif isinstance(part, Prepared) or sparse.issparse(part):
             arrays |= _arrays(part)
     return arrays

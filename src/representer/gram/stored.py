@@ -98,6 +98,10 @@ class Stored(Operator):
             return self.gram.take(rows, columns)
         return Stored(self.gram.take(rows), self.values, self.places[rows])
 
+    def copied(self) -> Stored:
+        """The same matrix with values of its own: products no longer gather them from a larger one."""
+        return Stored(self.gram, self.block(slice(None), slice(None)))
+
     def astype(self, dtype: Any) -> Operator:
         return self if self.dtype == dtype else self.gram.astype(dtype)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from representer._loops import box_dual
 from representer.kernels.read_only import readable
-from representer.problems.judgement import ROUNDINGS, Judgement
+from representer.problems.judgement import ROUNDINGS, TINY, Judgement
 
 FEASIBLE = 1e-11
 """Share of sum_i |c_i| by which the sum over a group may be off: roundings of some thousand additions."""
@@ -79,9 +79,9 @@ class BoxProblem:
 
     def infeasibility(self, c: np.ndarray) -> float:
         """How far c is from its boxes and sums, relative to sum_i |c_i|."""
-        outside = max(float((self.lower - c).max()), float((c - self.upper).max()), 0.0)
-        off = np.abs(self._sums_of(c) - self.sums)
-        return float(max(outside, off.max()) / max(np.abs(c).sum(), np.finfo(np.float64).tiny))
+        outside, total = box_dual.beyond(c, self.lower, self.upper)
+        off = float(np.abs(self._sums_of(c) - self.sums).max())
+        return max(outside, off) / max(total, TINY)
 
     def values(
         self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray, error: Any = 0.0

@@ -8,6 +8,8 @@ import numpy as np
 
 ROUNDINGS = 2.0 * float(np.finfo(np.float64).eps)
 """Relative rounding of a sum of products, whose own roundings are independent."""
+TINY = float(np.finfo(np.float64).tiny)
+"""What gaps and distances are relative to at least, so that a perfect fit of zeros has a relative gap of zero."""
 
 
 @dataclass(frozen=True)

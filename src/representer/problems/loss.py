@@ -11,7 +11,7 @@ import numpy as np
 from representer.gram.operator import Operator
 from representer.losses.base import Loss
 from representer.problems.intercepts import best_intercept
-from representer.problems.judgement import ROUNDINGS, Judgement
+from representer.problems.judgement import ROUNDINGS, TINY, Judgement
 from representer.problems.points import Point
 from representer.regularizers import Norm, Regularizer, SquaredNorm
 
@@ -25,8 +25,6 @@ FLOOR = 1e-12
 """Part of the objective of f = 0 that gaps are relative to at least, as nothing is small relative to zero."""
 FLOOR_IN_BALL = 1e-6
 """The same in a ball, where the least objective is often zero, and reached up to rounding: 1e-14 of it at tol 1e-8."""
-TINY = float(np.finfo(np.float64).tiny)
-"""What a gap is relative to at least, so that a perfect fit of zeros has a relative gap of zero."""
 
 
 @dataclass(frozen=True)

@@ -65,3 +65,17 @@ def test_sums_hold_for_kernel_values_of_any_size(rng):
         assert found.certificate.residual < 1e-11
         assert abs(found.coef.sum()) <= 1e-12 * np.abs(found.coef).sum()
         assert found.certificate.residual == pytest.approx(box_cases.violation(larger, K, found.coef), abs=1e-12)
+
+
+def test_digits_are_found_where_inputs_are_equal(rng):
+    """The system of free coefficients is singular then, so that L D L' does not solve it."""
+    once = problem_of(rng, 0.0)
+    best = smo.solve(once, box_cases.budget(1e-3), "").coef
+    twice = box_cases.hinge(Gram(RBF(1.0), np.repeat(once.gram.X, 2, axis=0)), np.repeat(once.targets, 2), 1.0)
+    rough = np.where(np.abs(best) % 2.0 > 0.0, 0.999 * best, best)
+    state, K = state_of(twice, np.repeat(0.5 * rough, 2)), box_cases.dense(twice)
+    before = KKT.of(twice, state.c, state.g)
+    assert np.linalg.matrix_rank(K[np.ix_(before.free, before.free)]) < before.free.sum()
+    polish(twice, state, before, K, 10**6)
+    assert box_cases.violation(twice, K, state.c) < 1e-12
+    np.testing.assert_allclose(state.c.reshape(-1, 2).sum(axis=1), best, atol=1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from representer._loops.box_dual import spans
 from representer._loops.smo import SPAN
@@ -16,6 +17,8 @@ TOLERANCES = (np.inf, 1e-5, 1e-7, 1e-9)
 """Violations to step to, one after the other, until it is known which coefficients are free."""
 POLISH_STEPS = 100
 """SMO steps for each coefficient and tolerance."""
+REGULAR = 1e-12
+"""The reciprocal condition number above which a system of free coefficients has one solution."""
 
 
 def polish(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, limit: int) -> KKT:
@@ -79,7 +82,7 @@ def _newton_step(problem: BoxProblem, c: np.ndarray, g: np.ndarray, K: np.ndarra
     sums /= np.linalg.norm(sums, axis=0)
     system = np.block([[block * scale * scale[:, None], sums], [sums.T, np.zeros((sums.shape[1],) * 2)]])
     right_hand_side = np.append(-kkt.g_up[free] * scale, np.zeros(sums.shape[1]))
-    change = scale * linalg.lstsq(system, right_hand_side)[0][: len(free)]
+    change = scale * _solution(system, right_hand_side)[: len(free)]
     bound = np.where(change > 0.0, problem.upper[free], problem.lower[free])
     if problem.epsilon > 0.0:
         bound = np.where(c[free] * bound < 0.0, 0.0, bound)
@@ -91,3 +94,12 @@ def _newton_step(problem: BoxProblem, c: np.ndarray, g: np.ndarray, K: np.ndarra
     g += K[:, free] @ (moved - c[free])
     c[free] = moved
     return step == 1.0
+
+
+def _solution(system: np.ndarray, right_hand_side: np.ndarray) -> np.ndarray:
+    """That of a symmetric system, by L D L' where it is regular, and otherwise the shortest of its least squares."""
+    factor, pivots, singular = lapack.dsytrf(system, lower=1)
+    largest = float(np.abs(system).sum(axis=0).max())
+    if not singular and lapack.dsycon(factor, pivots, largest, lower=1)[0] > REGULAR:
+        return lapack.dsytrs(factor, pivots, right_hand_side, lower=1)[0]
+    return linalg.lstsq(system, right_hand_side)[0]

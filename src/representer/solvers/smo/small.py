@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from representer import _parallel
 from representer._loops.box_dual import spans
 from representer._loops.smo import SPAN
 from representer.problems.box import BoxProblem
@@ -100,7 +99,6 @@ def pair_bytes(sizes: np.ndarray, threads: int) -> int:
     return 4 * min(threads, len(sizes) * (len(sizes) - 1) // 2) * int(np.sort(sizes)[-2:].sum()) ** 2
 
 
-@_parallel.one_blas_thread()  # matrices are small, and results do not depend on the number of threads
 def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Values]:
     """Steps on the matrix of all coefficients, float32 first, and g anew from float64 values; KKT conditions and K."""
     tol, progress, limit = budget.tol, budget.progress, budget.max_iter
@@ -134,8 +132,9 @@ def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Value
 
 def _values(problem: BoxProblem, order: Any) -> Values:
     """Float64 values, computed in an order in which groups stand together, or in a matrix that several duals share."""
-    if problem.gram.stored is not None:
-        return Values(problem.gram.stored, problem.gram.places)
+    if (stored := problem.gram.stored) is not None:
+        whole = problem.gram.index is None and len(stored) == problem.n
+        return Values(stored, None if whole else problem.gram.places)
     gram = problem.gram.astype(np.float64)
     if problem.groups is None or np.all(np.diff(order) == 1):
         return Values(gram.dense().astype(np.float64, copy=False))

@@ -128,6 +128,7 @@ def matrix_bytes(n: int, room: float = np.inf) -> int:
     return (small.SMALL_BYTES if _is_small(n, room) else 4) * n * n
 
 
+@_parallel.one_blas_thread()  # products are small, and results do not depend on the number of threads
 def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | None = None) -> Result:
     """Rounds of: choose the free coefficients and the worst violators, step on them alone, correct all gradients.
 
@@ -150,8 +151,7 @@ def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | 
         kkt, error = _rounds(problem, state, budget)
         K, taken = gram.astype(np.float64), state.working.peak
     if n <= POLISH_UP_TO and kkt.violation <= max(budget.tol, 1e-5):
-        with _parallel.one_blas_thread():
-            kkt = polish(problem, state, kkt, K.dense().astype(np.float64, copy=False), budget.max_iter)
+        kkt = polish(problem, state, kkt, K.dense().astype(np.float64, copy=False), budget.max_iter)
         error = 0.0
     if problem.infeasibility(state.c) > 0.1 * FEASIBLE:
         rebalance(problem, state)
@@ -169,7 +169,6 @@ def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | 
     return Result(state.c, b, certificate, applied=state.g + problem.targets)
 
 
-@_parallel.one_blas_thread()
 def _rounds(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Any]:
     """Rounds on working sets, with float32 values and a check in float64; the errors of gradients."""
     tol, progress, limit = budget.tol, budget.progress, budget.max_iter
