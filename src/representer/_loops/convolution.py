@@ -35,8 +35,12 @@ def decaying_sums(tile, V, rates, least, sums, scratch):
                     out[j] = decay(rate * (row[j] - lowest[i])) if row[j] < np.inf else rate * 0
             else:
                 out[:] = 0
-        sums[h] += np.dot(scratch, V)
-    least[:] = lowest
+        product = np.dot(scratch, V)
+        for i in range(n):
+            for c in range(V.shape[1]):
+                sums[h, i, c] += product[i, c]
+    for i in range(n):
+        least[i] = lowest[i]
 
 
 @loop

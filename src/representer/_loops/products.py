@@ -24,31 +24,24 @@ def inner_products(A, B, tile):
 
 
 @loop
-def _add(A, V, out):
-    """out += A V, for a vector or several columns."""
-    if V.ndim == 2 and NARROW[0] <= V.shape[1] <= NARROW[1]:
-        skinny_products.add_product(A[:, :], V, out)  # of any layout, so that it is compiled only once
-    else:
-        out += np.dot(A, V)
-
-
-@loop
 def apply(tile, V, out):
     """out += tile V, for a vector or several columns; ``out`` is float64."""
-    _add(tile, V, out)
+    if V.ndim == 2 and NARROW[0] <= V.shape[1] <= NARROW[1]:
+        skinny_products.add_product(tile[:, :], V, out)  # of any layout, so that it is compiled only once
+    else:
+        out += np.dot(tile, V)
 
 
-@loop
 def apply_transposed(tile, V, out):
     """out += tile' V."""
-    _add(tile.T, V, out)
+    apply(tile.T, V, out)
 
 
 @loop
 def apply_both(tile, V, out, V_transposed, out_transposed):
     """out += tile V and out_transposed += tile' V_transposed, for a tile that stands for two of a symmetric matrix."""
-    _add(tile, V, out)
-    _add(tile.T, V_transposed, out_transposed)
+    apply(tile, V, out)
+    apply(tile.T, V_transposed, out_transposed)
 
 
 _CHAR, _INDEX, _POINTER = types.char, types.intp, types.CPointer(types.float64)

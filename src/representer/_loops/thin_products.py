@@ -45,7 +45,8 @@ def backwards(tile, V, sums, out):
     for t in range(out.shape[0]):
         sums[:] = 0.0
         _add_rows(tile, V, t, sums)
-        out[t] += sums
+        for j in range(sums.size):
+            out[t, j] += sums[j]
 
 
 @loop

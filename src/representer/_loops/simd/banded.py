@@ -98,5 +98,7 @@ def column_norms(L, Q, out):
             _step(L[i:], Q[i:], X[at:], out, b, c)
         at += ROWS
         if at + b == len(X):
-            X[:b] = X[at:]
+            for s in range(b):
+                for c in range(Q.shape[1]):
+                    X[s, c] = X[at + s, c]
             at = 0
