@@ -2,6 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
+from quick_tables import try_one_family
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn_contract import faults
@@ -16,7 +17,8 @@ def test_estimator_checks():
         assert faults(KernelClassifier(time_limit=1e-9)) == []
 
 
-def test_probabilities_are_calibrated():
+def test_probabilities_are_calibrated(monkeypatch):
+    try_one_family(monkeypatch)
     X, y = make_classification(450, 6, n_informative=5, n_redundant=1, n_classes=3, flip_y=0.1, random_state=0)
     y = np.array(["a", "b", "c"])[y]
     model = KernelClassifier().fit(X[:250], y[:250])
@@ -42,8 +44,9 @@ def test_calibration_has_the_greatest_likelihood(rng):
     assert found[2] - found[1] == pytest.approx(0.5, abs=0.1)
 
 
-def test_small_noisy_tables_keep_one_length_scale():
+def test_small_noisy_tables_keep_one_length_scale(monkeypatch):
     """Twenty columns that matter alike: length scales of their own would follow noise."""
+    try_one_family(monkeypatch)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1200)
     X = rng.normal(size=(1200, 20)) + np.where(y, 1.0, -1.0)[:, None] * 2.0 / np.sqrt(20.0)

@@ -2,10 +2,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from quick_tables import try_one_family
 from scipy import sparse
 
 from representer import KernelClassifier, KernelRegressor, load, save
 from representer.kernels import RBF, Normalized, Words
+
+
+@pytest.fixture(autouse=True)
+def one_family(monkeypatch):
+    try_one_family(monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Processes in a span: the bound and the variances against dense algebra."""
 
 import numpy as np
+import pytest
 from scipy.stats import multivariate_normal
 
 from representer import Nystroem
@@ -12,12 +13,20 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(50, 2))
 y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=50)
 KERNEL, NOISE = Nystroem(RBF(1.0), landmarks=X[:8]), 0.05
-DESIGN = Design(KERNEL.basis(X))
-phi = DESIGN.features(X)
-values, V = np.linalg.eigh(phi.T @ phi)
 
 
-def test_the_bound_is_titsias_and_below_the_evidence():
+@pytest.fixture(scope="module")
+def design():
+    return Design(KERNEL.basis(X))
+
+
+@pytest.fixture(scope="module")
+def phi(design):
+    return design.features(X)
+
+
+def test_the_bound_is_titsias_and_below_the_evidence(phi):
+    values, V = np.linalg.eigh(phi.T @ phi)
     left = float(np.trace(RBF(1.0)(X) - KERNEL(X)))
     found = Evidence(values, V.T @ phi.T @ y[:, None], np.array([y @ y]), left, 50).bound(NOISE)
     normal = multivariate_normal.logpdf(y, cov=KERNEL(X) + NOISE * np.eye(50))
@@ -25,8 +34,9 @@ def test_the_bound_is_titsias_and_below_the_evidence():
     assert found < multivariate_normal.logpdf(y, cov=RBF(1.0)(X) + NOISE * np.eye(50))
 
 
-def test_variances_do_not_collapse_away_from_the_data():
-    process = SpanProcess(KERNEL, DESIGN, V, values, NOISE)
+def test_variances_do_not_collapse_away_from_the_data(design, phi):
+    values, V = np.linalg.eigh(phi.T @ phi)
+    process = SpanProcess(KERNEL, design, V, values, NOISE)
     far = np.array([[9.0, 9.0], [0.0, 0.0]])
     np.testing.assert_allclose(process.variance(far)[0], 1.0, atol=1e-6)
     K, k = KERNEL(X) + NOISE * np.eye(50), KERNEL(far, X)
