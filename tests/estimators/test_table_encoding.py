@@ -3,8 +3,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from representer.estimators.table_encoding import TableEncoding, needs_encoding
+from representer.estimators.table_encoding import WEEK, YEAR, ColumnCode, TableEncoding, needs_encoding
 from representer.kernels import Categorical, Missing, On
+from representer.kernels.frame_kernels import look_at
 
 DAYS = np.datetime64("2020-01-01", "ns") + np.arange(6) * np.timedelta64(200, "D")
 COLUMNS = {
@@ -79,3 +80,12 @@ def test_messages():
         encoding.rows(pd.DataFrame({"age": [np.inf], "city": ["Rome"]}))
     with pytest.raises(ValueError, match="No column of the data frame says anything"):
         TableEncoding.of(pd.DataFrame({"a": [None, None], "b": ["x", "x"]}))
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"), [(7.0, (YEAR,)), (1.0, (YEAR, WEEK)), (0.3, (YEAR, WEEK, 1.0)), (YEAR, (WEEK, 1.0))]
+)
+def test_periods_in_which_dates_do_not_differ_have_no_waves(step, expected):
+    hours = np.round(24.0 * (step * np.arange(2600.0 / min(step, 10.0)) + 0.3))
+    column = pd.Series(np.datetime64("2000-01-03") + hours.astype("m8[h]").astype("m8[s]"))
+    assert ColumnCode.of(column, look_at(column, "when")).periods == expected

@@ -28,6 +28,9 @@ def test_days_since_1970(column):
 def test_lengths_of_time_and_plain_dates():
     assert np.allclose(as_days(pd.Series(pd.to_timedelta(["36h", "-1h"]))), [1.5, -1 / 24])
     assert as_days(pl.Series(["1970-01-05"]).str.to_date()).tolist() == [4.0]
+    far = np.array(["0020-07-25", "9999-12-31"], "datetime64[s]")  # beyond what nanoseconds reach
+    for column in (pd.Series(far), pl.Series(far.astype("datetime64[us]")), pl.Series(far.astype("datetime64[D]"))):
+        assert as_days(column).tolist() == [-712017.0, 2932896.0]
     assert not is_date(pd.Series([1.0]))
     assert not is_date(pl.Series(["a"]))
 

@@ -19,6 +19,8 @@ MOST_INDICATORS = 30
 """Levels up to which each of a category has a column; with more of them it has a kernel of its own."""
 WEEK = 7.0
 """Days."""
+SAME_PHASE = 0.02
+"""Standard deviation on the unit circle up to which dates are at the same place of a period."""
 
 
 def needs_encoding(X: Any) -> bool:
@@ -191,6 +193,14 @@ def _numbers(column: Any, name: Any) -> np.ndarray:
 
 
 def _periods(days: np.ndarray) -> tuple[float, ...]:
-    """Of a year, a week and a day, those that dates cover twice, and by which they differ."""
-    span, step = np.ptp(days), 1.0 if np.all(days == np.round(days)) else 0.0
-    return tuple(period for period in (YEAR, WEEK, 1.0) if span >= LONG_ENOUGH * period and period > step)
+    """Of a year, a week and a day, those that dates cover twice, and in whose waves they differ.
+
+    Dates that are all of one weekday, or of one time of day, have a wave that is constant but for rounding.
+    """
+    span = np.ptp(days)
+    return tuple(p for p in (YEAR, WEEK, 1.0) if span >= LONG_ENOUGH * p and _spread_of_phase(days, p) > SAME_PHASE)
+
+
+def _spread_of_phase(days: np.ndarray, period: float) -> float:
+    """The standard deviation of points on the circle that turns once in a period."""
+    return float(np.sqrt(max(0.0, 1.0 - abs(np.mean(np.exp(2j * np.pi * (days % period) / period))) ** 2)))

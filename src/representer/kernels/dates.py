@@ -19,12 +19,11 @@ def as_days(column: Any) -> np.ndarray:
     """Days since 1970 (in UTC), or lengths of time in days; NaN where there is none."""
     dtype = column.dtype
     if hasattr(column, "dt") and getattr(dtype, "kind", "") == "M":
-        column = column.to_numpy(dtype="datetime64[ns]")  # also with a time zone
+        column = column.to_numpy(dtype=f"datetime64[{column.dt.unit}]")  # also with a time zone
     values = np.asarray(column)
-    unit = "timedelta64[ns]" if values.dtype.kind == "m" else "datetime64[ns]"
-    whole = values.astype(unit).astype(np.int64)
-    # whole days and the rest apart, so that nanoseconds keep their digits
-    days = whole // 86_400_000_000_000 + (whole % 86_400_000_000_000) / 86_400_000_000_000
+    # whole days and the rest apart, so that nanoseconds keep their digits, and years beyond their range are right
+    whole = values.astype(f"{values.dtype.kind}8[D]")
+    days = whole.astype(np.int64) + (values - whole) / np.timedelta64(1, "D")
     return np.where(np.isnat(values), np.nan, days)
 
 
