@@ -37,6 +37,26 @@ def test_every_type_becomes_what_a_kernel_takes():
     assert "y" not in found.columns
 
 
+def test_levels_are_the_same_from_files_and_frames():
+    category, numbers = Treatment("c", "category"), [["1", "2", None], [1, 2, None], [1.0, 2.0, None]]
+    for values in numbers:
+        assert category.cells(pl.Series("c", values), "t").to_list() == ["1", "2", None]
+    for values in (["True", "FALSE", None], [True, False, None]):
+        assert category.cells(pl.Series("c", values), "t").to_list() == ["true", "false", None]
+    assert category.cells(pl.Series("c", [1.5, float("nan")]), "t").to_list() == ["1.5", None]
+
+
+def test_thousands_are_put_together():
+    column = pl.Series("x", ["1,234,567.5", " 12 ", None])
+    assert Treatment("x", "number", "1,000.0").cells(column, "t").to_list() == [1234567.5, 12.0, None]
+    column = pl.Series("x", ["1.234,5", "12"])
+    assert Treatment("x", "number", "1.000,0").cells(column, "t").to_list() == [1234.5, 12.0]
+
+
+def test_waves_have_owners():
+    assert plan()[0].owners == {"at (sine)": "at", "at (cosine)": "at"}
+
+
 def test_notes_say_what_is_done():
     notes = {note.name: note for note in plan()[0].notes(plan()[1])}
     assert notes["size"].treatment == "as it is; a missing value is a point of its own, with an indicator"

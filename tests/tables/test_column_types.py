@@ -36,6 +36,17 @@ def words(values):
         ([f"2020-01-05 {i % 24:02d}:30" for i in range(N)], "date", "%Y-%m-%d %H:%M"),
         ([f"2020-01-05T{i % 24:02d}:30:00Z" for i in range(N)], "date", "%Y-%m-%dT%H:%M:%SZ"),
         ([f"{i % 24}:15" for i in range(N)], "date", "%H:%M"),
+        ([f"2020-01-05T{i % 24:02d}:30:00.25Z" for i in range(N)], "date", "%Y-%m-%dT%H:%M:%S%.fZ"),
+        ([f"2020-01-05T{i % 24:02d}:30:00+02:00" for i in range(N)], "date", "%Y-%m-%dT%H:%M:%S%.f%z"),
+        ([f"01/{1 + i % 28:02d}/2020 11:{i:02d} PM" for i in range(N)], "date", "%m/%d/%Y %I:%M %p"),
+        ([f"{1 + i % 12:02d}/{1 + i % 28:02d}/98" for i in range(N)], "date", "%m/%d/%y"),
+        ([f"{1 + i % 28:02d} July 2020" for i in range(N)], "date", "%d %B %Y"),
+        ([f"Jul {1 + i % 28}, 2020" for i in range(N)], "date", "%b %d, %Y"),
+        ([f"{1 + i % 12},{100 + i},000" for i in range(N)], "number", "1,000.0"),
+        ([f"{i},234.5" if i % 2 else f"{i}" for i in range(N)], "number", "1,000.0"),
+        ([f"{i}.234,5" for i in range(N)], "number", "1.000,0"),
+        ([f"{i}.234" for i in range(N)], "number", ""),
+        ([f"{i},234" for i in range(N)], "number", ","),
         (["".join(RNG.choice(list("ACGT"), 12)) for _ in range(N)], "sequence", ""),
         (["".join(RNG.choice(list("MKVLAER"), 15)) for _ in range(N)], "sequence", ""),
         ([f"a long text number {i}" for i in range(N)], "text", ""),
@@ -49,6 +60,23 @@ def test_rules(values, kind, how):
     found = type_of(words(values))
     assert (found.type, found.format) == (kind, how)
     assert found.used == (kind not in ("empty", "constant", "id"))
+
+
+def test_commas_in_a_file_that_they_separate_are_of_thousands():
+    found = type_of(words([f"{i},234" if i else "950" for i in range(N)]), commas_separate=True)
+    assert (found.type, found.format, found.why) == ("number", "1,000.0", "numbers from 950 to 59234")
+    assert type_of(words([f"{i},5" for i in range(N)]), commas_separate=True).format == ","
+    assert type_of(words([f"{i},234" for i in range(N)]), "number", commas_separate=True).format == "1,000.0"
+
+
+def test_days_and_months_that_can_be_exchanged_are_told():
+    assert type_of(words([f"0{1 + i % 9}/03/2020" for i in range(N)])).why.endswith("the day first")
+    assert "first" not in type_of(words([f"{13 + i % 9}/03/2020" for i in range(N)])).why
+
+
+def test_a_few_words_among_numbers_are_told():
+    why = type_of(words(["-" if i % 3 == 0 else f"{i}.5" for i in range(N)])).why
+    assert why.endswith("though 40 of 60 are numbers; leave cells such as '-' empty if all are")
 
 
 def test_counts_of_gaps_and_values():

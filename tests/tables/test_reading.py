@@ -29,6 +29,15 @@ def test_separators_and_quotes(tmp_path, separator):
     assert frame.columns == list(ROWS[0])
 
 
+def test_rare_separators_empty_lines_and_a_column_without_a_name(tmp_path):
+    table = read_table(written(tmp_path / "t.txt", "\n  \nsize   price\n 1.5     2\n10    3 \n"))
+    assert table.frame.rows() == [("1.5", "2"), ("10", "3")]
+    assert table.separator == " "
+    frame = read_table(written(tmp_path / "t.csv", ',a b\n0,"x y"\n1,z\n')).frame
+    assert frame.columns == ["unnamed", "a b"]
+    assert read_table(written(tmp_path / "one.csv", "a b\nx\ny z\n")).frame.columns == ["a b"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_encodings(tmp_path, encoding):
     frame = read_table(written(tmp_path / "t.csv", "städte,n\nKöln,1\nZürich,2\n", encoding)).frame
@@ -40,11 +49,11 @@ def test_gz_and_parquet(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,x\n,y\n"))
     zipped = read_table(tmp_path / "t.csv.gz")
     assert zipped.frame["a"].to_list() == ["1", None]
-    assert zipped.is_text
+    assert zipped.separator == ","
     pl.DataFrame({"a": [1, 2], "b": ["x", None]}).write_parquet(tmp_path / "t.parquet")
     typed = read_table(str(tmp_path / "t.parquet"))
     assert typed.frame["a"].dtype == pl.Int64
-    assert not typed.is_text
+    assert typed.separator == ""
 
 
 def test_words_that_mean_missing(tmp_path):
@@ -128,6 +137,7 @@ def test_nearest_names():
     assert nearest("prise", ["price", "zone"]) == "did you mean 'price'?"
     assert nearest("PRICE", ["price", "zone"]).startswith("did you mean 'price'")
     assert nearest("xyz", ["price", "zone"]) == "the columns are 'price', 'zone'."
+    assert nearest("xyz", list("abcdefghij"), "losses").endswith("'h' and 2 more.")
 
 
 def test_a_decimal_comma_is_no_separator():

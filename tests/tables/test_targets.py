@@ -25,6 +25,8 @@ def test_tasks():
     assert found([0.0, 1.0, 1.0])[0].classes == ("0", "1")
     assert found([3, 4, 5, 3], declared="category")[0].task == "classification"
     assert found([0, 2, 5, 0], "poisson")[0].task == "counts"
+    assert found([0, 1, 1, 0], declared="number")[0].task == "regression"
+    assert found([1234567.0, 1234568.0, 1234567.0])[0].classes == ("1234567", "1234568")
     assert found([0.5, 2.0, 5.0], "quantiles:0.9,0.1")[0].quantiles == (0.1, 0.9)
     assert found([0.5, 2.0, 5.0], "huber")[0].loss == "huber"
 
@@ -40,6 +42,8 @@ def test_tasks():
         (["a", "b", "c"], {"loss": "poisson"}, "has classes"),
         ([1.5, 2.5, 0.5], {"loss": "poisson"}, "is for counts"),
         ([1.5, 2.5, 0.5], {"loss": "poison"}, "did you mean 'poisson'"),
+        ([1.5, 2.5, 0.5], {"loss": "mse"}, "the losses are 'squared'"),
+        ([1.5, 2.5, 0.5], {"loss": "huber:2"}, "leave them out"),
         ([1.5, 2.5, 0.5], {"loss": "quantiles:2"}, "between 0 and 1"),
         ([1.5, 2.5, 0.5], {"loss": "quantiles:a"}, "between 0 and 1"),
         ([str(i % 150) for i in range(300)], {"declared": "category"}, "more than 100"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from representer.tables.column_types import TIMES_OF_DAY, ColumnType, parsed_dates
+from representer.tables.column_types import TIMES_OF_DAY, ColumnType, parsed_dates, plain_numbers
 from representer.tables.outcome import TableColumn
 from representer.tables.reading import TableError, nearest, polars_library
 
@@ -50,6 +50,12 @@ class Treatment:
             return "sine and cosine of the time of day" if times else "days, and waves of a year, a week and a day"
         return WORDS[self.type]
 
+    @property
+    def wave_names(self) -> tuple[str, ...]:
+        """Of the columns that a time of day becomes."""
+        is_time = self.type == "date" and self.format in TIMES_OF_DAY
+        return (f"{self.name} (sine)", f"{self.name} (cosine)") if is_time else ()
+
     def cells(self, column: Any, source: str) -> Any:
         """The column with the type that it had in the fit; an error says which cell has another one."""
         polars = polars_library()
@@ -63,12 +69,12 @@ class Treatment:
             if not dtype.is_temporal():
                 raise TableError(f"Column {self.name!r} held dates, and in {source} it is {dtype}; give dates there.")
             return column
+        if self.type == "category":
+            return levels_of(column, polars)
         return column if words else column.cast(polars.String)
 
     def _numbers(self, column: Any, polars: Any) -> Any:
-        plain = column.str.strip_chars()
-        plain = plain.str.replace(",", ".", literal=True) if self.format == "," else plain
-        return plain.cast(polars.Float64, strict=False)
+        return plain_numbers(column.str.strip_chars(), self.format).cast(polars.Float64, strict=False)
 
     def _checked(self, column: Any, read: Any, source: str, what: str) -> Any:
         wrong = np.flatnonzero((read.is_null() & column.is_not_null()).to_numpy())
@@ -91,8 +97,8 @@ class Treatment:
             return [polars.Series(self.name, self.transformed(cells.to_numpy().astype(np.float64)), nan_to_null=True)]
         if self.type == "date" and self.format in TIMES_OF_DAY:
             turn = 2.0 * np.pi * cells.dt.epoch("us").cast(polars.Float64).to_numpy() / 86_400e6
-            waves = {"sine": np.sin(turn), "cosine": np.cos(turn)}
-            return [polars.Series(f"{self.name} ({part})", wave, nan_to_null=True) for part, wave in waves.items()]
+            waves = zip(self.wave_names, (np.sin(turn), np.cos(turn)), strict=True)
+            return [polars.Series(name, wave, nan_to_null=True) for name, wave in waves]
         if self.type == "category":
             return [cells.cast(polars.Categorical)]
         return [cells]
@@ -107,6 +113,15 @@ class Treatment:
             assert self.knots is not None
             return ndtri(np.interp(values, self.knots, np.linspace(0.01, 0.99, len(self.knots))))
         return values
+
+
+def levels_of(column: Any, polars: Any) -> Any:
+    """Levels as words, the same ones from files and from frames: whole numbers without .0, truth values in small."""
+    if column.dtype.is_float():
+        there = column.fill_nan(None)
+        whole = there.drop_nulls()
+        column = there.cast(polars.Int64) if (whole == whole.round()).all() and (whole.abs() < 1e15).all() else there
+    return column.cast(polars.String).str.replace("(?i)^true$", "true").str.replace("(?i)^false$", "false")
 
 
 def logarithm(treatment: Treatment, values: np.ndarray) -> Treatment | None:
@@ -150,6 +165,11 @@ class ColumnPlan:
                 )
             columns += treatment.treated(frame[treatment.name], source)
         return polars_library().DataFrame(columns)
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """The columns of the table behind those that a kernel sees under other names."""
+        return {name: each.name for each in self.treatments for name in each.wave_names}
 
     def with_treatment(self, treatment: Treatment) -> ColumnPlan:
         """The same plan with another treatment of one column."""

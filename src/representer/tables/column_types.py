@@ -17,8 +17,14 @@ from representer.tables.reading import Table, TableError, nearest, polars_librar
 
 TYPES = ("number", "category", "date", "text", "sequence", "skipped")
 """What a user may declare a column to be."""
-DATE_FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d")
-TIME_ENDINGS = ("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", "T%H:%M:%S%.f", " %H:%M:%S%.f", "T%H:%M:%SZ")
+DATE_FORMATS = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y"),
+    *("%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
+)
+TIME_ENDINGS = (
+    *("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", "T%H:%M:%S%.f", " %H:%M:%S%.f", "T%H:%M:%SZ"),
+    *("T%H:%M:%S%.fZ", "T%H:%M:%S%.f%z", " %H:%M:%S%.f%z", " %I:%M %p", " %I:%M:%S %p"),
+)
 TIMES_OF_DAY = ("%H:%M", "%H:%M:%S")
 ID_NAME = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|idx|rownames?|unnamed.*)$")
 """Names of integers that only tell rows apart."""
@@ -27,6 +33,16 @@ PROTEIN_LENGTH = 12
 TEXT_WORDS = 3.0
 """Words of a cell on average from which a column is text."""
 NUMERIC, COMMA = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", r"^[+-]?\d+,\d+$"
+GROUPED = {
+    "1,000.0": (r"^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$", r",\d{3}[,.]", NUMERIC),
+    "1.000,0": (r"^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$", r"\.\d{3}[.,]", r"^[+-]?\d+(,\d*)?$"),
+}
+"""Numbers whose thousands are apart, by an example; what in them no decimal fraction has; and numbers below 1000."""
+MONTH = r"^(\d{1,2}[- ])?[A-Za-z]{3,9}[- .]"
+NEARLY = 0.5
+"""Share of numbers from which other words in a column are spoken of."""
+DAY_FIRST = ", the day first"
+DECLARED = "declared by you"
 LEADING_ZERO = r"^[+-]?0\d"
 
 
@@ -38,7 +54,7 @@ class ColumnType:
     type: str
     why: str
     format: str = ""
-    """Of dates and times of day; "," for decimal commas of numbers."""
+    """Of dates and times of day; of numbers "," for decimal commas, "1,000.0" and "1.000,0" for thousands apart."""
     missing: int = 0
     distinct: int = 0
 
@@ -58,21 +74,25 @@ def column_types(table: Table, declared: dict[str, str] | None = None) -> dict[s
             )
         if kind not in TYPES:
             raise TableError(f"The type of {name!r} is given as {kind!r}; it may be one of {', '.join(TYPES)}.")
-    return {name: type_of(table.frame[name], declared.get(name)) for name in table.frame.columns}
+    commas = table.separator == ","
+    return {name: type_of(table.frame[name], declared.get(name), commas) for name in table.frame.columns}
 
 
-def type_of(column: Any, declared: str | None = None) -> ColumnType:
-    """The type of one column."""
+def type_of(column: Any, declared: str | None = None, commas_separate: bool = False) -> ColumnType:
+    """The type of one column; where commas separate cells, 1,234 in quotes is a thousand."""
     there = column.drop_nulls()
     missing, distinct = len(column) - len(there), there.n_unique() if len(there) else 0
-    kind, why, how = _declared(there, declared) if declared else _found(there, column.name, missing, distinct)
+    if declared:
+        kind, why, how = _declared(there, declared, commas_separate)
+    else:
+        kind, why, how = _found(there, column.name, missing, distinct, commas_separate)
     return ColumnType(column.name, kind, why, how, missing, distinct)
 
 
-def _declared(there: Any, kind: str) -> tuple[str, str, str]:
+def _declared(there: Any, kind: str, commas_separate: bool) -> tuple[str, str, str]:
     how = ""
     if kind == "number" and _is_words(there):
-        how = "," if bool(there.str.contains(COMMA).any()) else ""
+        how = _number_format(there.str.strip_chars(), commas_separate)
     if kind == "date" and _is_words(there):
         how = date_format(there) or ""
         if not how:
@@ -80,10 +100,10 @@ def _declared(there: Any, kind: str) -> tuple[str, str, str]:
                 f"Column {there.name!r} is declared a date, but {there[0]!r} has none of the known forms, such as "
                 "2020-12-31, 31.12.2020, 12/31/2020 or 2020-12-31 23:59; rewrite it, or leave out the declaration."
             )
-    return kind, "declared by you", how
+    return kind, DECLARED, how
 
 
-def _found(there: Any, name: str, missing: int, distinct: int) -> tuple[str, str, str]:
+def _found(there: Any, name: str, missing: int, distinct: int, commas_separate: bool) -> tuple[str, str, str]:
     """Type, reason and format, by the rules above."""
     if not len(there):
         return "empty", "no cell has a value", ""
@@ -99,18 +119,18 @@ def _found(there: Any, name: str, missing: int, distinct: int) -> tuple[str, str
         if str(dtype).startswith(("Categorical", "Enum", "Boolean")):
             return "category", f"{distinct} levels by its type", ""
         return "skipped", f"values of type {dtype}, for which no kernel is known", ""
-    return _words(there, name, distinct)
+    return _words(there, name, distinct, commas_separate)
 
 
-def _words(there: Any, name: str, distinct: int) -> tuple[str, str, str]:
+def _words(there: Any, name: str, distinct: int, commas_separate: bool) -> tuple[str, str, str]:
     stripped = there.str.strip_chars()
     if not stripped.str.contains(LEADING_ZERO).any() or stripped.str.contains(r"^[+-]?0\.").all():
-        how = "," if stripped.str.contains(COMMA).any() else ""
-        plain = stripped.str.replace(",", ".", literal=True) if how else stripped
+        how = _number_format(stripped, commas_separate)
+        plain = plain_numbers(stripped, how)
         if plain.str.contains(NUMERIC).all():
             return _numbers(plain.cast(polars_library().Float64).to_numpy(), name, distinct, how)
     if day := date_format(stripped):
-        return "date", f"dates such as {there[0]}", day
+        return "date", f"dates such as {there[0]}{DAY_FIRST if _is_ambiguous(stripped, day) else ''}", day
     if time := _first_format(stripped, TIMES_OF_DAY):
         return "date", f"times of day such as {there[0]}", time
     count = len(there)
@@ -120,13 +140,23 @@ def _words(there: Any, name: str, distinct: int) -> tuple[str, str, str]:
     ):
         return "sequence", f"{len(letters)} different letters, {length:.0f} in a cell on average", ""
     words = float(there.str.split(" ").list.len().mean())
+    nearly = _nearly_numbers(stripped)
     if distinct <= FEW_LEVELS or distinct <= LEVEL_SHARE * count:
-        return "category", f"{distinct} different words", ""
+        return "category", f"{distinct} different words{nearly}", ""
     if words >= TEXT_WORDS:
         return "text", f"texts of {words:.0f} words on average", ""
     if distinct == count:
         return "id", "a different word in each row", ""
-    return "text", f"{distinct} different words, too many for levels", ""
+    return "text", f"{distinct} different words, too many for levels{nearly}", ""
+
+
+def _nearly_numbers(words: Any) -> str:
+    """What to say of a column that would be one of numbers without a few words."""
+    numbers = words.str.contains(NUMERIC)
+    if numbers.mean() < NEARLY or words.str.contains(LEADING_ZERO).any():
+        return ""
+    other = words.filter(~numbers)[0]
+    return f", though {numbers.sum():,} of {len(words):,} are numbers; leave cells such as {other!r} empty if all are"
 
 
 def _numbers(values: np.ndarray, name: str, distinct: int, how: str) -> tuple[str, str, str]:
@@ -139,6 +169,29 @@ def _numbers(values: np.ndarray, name: str, distinct: int, how: str) -> tuple[st
     return "number", f"numbers from {finite.min():.6g} to {finite.max():.6g}" if len(finite) else "infinite", how
 
 
+def _number_format(words: Any, commas_separate: bool) -> str:
+    """How these words are numbers, if they are: with commas, with thousands apart, or "" for plain ones."""
+    for how, (form, sure, small) in GROUPED.items():
+        apart = words.str.contains(form)
+        is_sure = words.str.contains(sure).any() or (how == "1,000.0" and commas_separate)
+        if is_sure and apart.any() and (apart | words.str.contains(small)).all():
+            return how
+    return "," if words.str.contains(COMMA).any() else ""
+
+
+def plain_numbers(words: Any, how: str) -> Any:
+    """Words with points for decimals and nothing between thousands."""
+    if how in GROUPED:
+        words = words.str.replace_all(how[1], "", literal=True)
+    return words.str.replace(",", ".", literal=True) if how in (",", "1.000,0") else words
+
+
+def _is_ambiguous(words: Any, how: str) -> bool:
+    """Whether days and months could be the other way round."""
+    other = how.replace("%d/%m", "%m/%d")
+    return other != how and parsed_dates(words, other).null_count() == 0
+
+
 def date_format(words: Any) -> str | None:
     """The format by which all of these words are dates, or none; of dd/mm and mm/dd that which fits all."""
     return _first_format(words, [date + time for date in DATE_FORMATS for time in TIME_ENDINGS])
@@ -146,10 +199,15 @@ def date_format(words: Any) -> str | None:
 
 def _first_format(words: Any, formats: Any) -> str | None:
     first = words.head(50)
-    if not first.str.contains(r"^\d{1,4}[-/.:]?\d{1,2}").all():
+    digits, months = (first.str.contains(form).all() for form in (r"^\d{1,4}[-/.:]?\d{1,2}", MONTH))
+    if not (digits or months):
         return None
     for how in formats:
         if "%Y%m%d" in how and not first.str.contains(r"^(19|20)\d{6}").all():
+            continue
+        if months is not ("%b" in how.lower()) or ("%y" in how and first.str.contains(r"\d{4}").any()):
+            continue
+        if "%Y" in how and not first.str.contains(r"\d{4}").all():
             continue
         if parsed_dates(first, how).null_count() == 0 and parsed_dates(words, how).null_count() == 0:
             return str(how)
@@ -162,7 +220,8 @@ def parsed_dates(words: Any, how: str) -> Any:
     form = f"%Y-%m-%d {how}" if how in TIMES_OF_DAY else how
     if "%H" not in form:
         return padded.str.to_date(form, strict=False).cast(polars_library().Datetime("us"))
-    return padded.str.to_datetime(form, strict=False, time_unit="us")
+    found = padded.str.to_datetime(form, strict=False, time_unit="us")
+    return found.dt.replace_time_zone(None) if "%z" in form else found
 
 
 def _is_words(column: Any) -> bool:

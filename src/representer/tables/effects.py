@@ -54,22 +54,28 @@ def _values(model: Any, frame: Any) -> np.ndarray:
 
 def _section(model: Any, rows: Any, column: Any, kind: str, importance: float) -> ColumnEffect:
     """Predictions of the rows with each of some values in the column; of classes the probability of the last."""
-    points = _points(column, kind)
+    treatment = next(each for each in model.columns.treatments if each.name == column.name)
+    points = _points(column, treatment)
     moved = [rows.with_columns(column.head(1).clear().extend_constant(point, rows.height)) for point in points]
     values = np.stack([_values(model, each)[:, -1] for each in moved])
     low, high = np.quantile(values, [0.25, 0.75], axis=1)
-    numbers = tuple(float(str(p).replace(",", ".")) for p in points) if kind == "number" else tuple(map(str, points))
+    names = tuple(_numbers(points, column, treatment)) if kind == "number" else tuple(map(str, points))
     return ColumnEffect(
-        column.name, importance, numbers, tuple(values.mean(axis=1).tolist()), tuple(low.tolist()), tuple(high.tolist())
+        column.name, importance, names, tuple(values.mean(axis=1).tolist()), tuple(low.tolist()), tuple(high.tolist())
     )
 
 
-def _points(column: Any, kind: str) -> list[Any]:
+def _numbers(cells: list[Any], column: Any, treatment: Any) -> list[float]:
+    """Cells of a column as numbers."""
+    return treatment.cells(type(column)(column.name, cells, column.dtype), "the table").to_list()
+
+
+def _points(column: Any, treatment: Any) -> list[Any]:
     """Values of a column as they stand in the table."""
     there = column.drop_nulls()
-    if kind == "category":
+    if treatment.type == "category":
         return there.value_counts(sort=True)[column.name].head(MOST_LEVELS_SHOWN).to_list()
-    keys = np.array([float(str(value).strip().replace(",", ".")) for value in there.to_list()])
+    keys = treatment.cells(there, "the table").to_numpy().astype(np.float64)
     low, high = np.quantile(keys, [0.01, 0.99])
     wanted = np.linspace(low, high, SECTION_POINTS)
     order = np.argsort(keys)

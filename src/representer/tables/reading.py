@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -17,7 +18,10 @@ from typing import Any
 
 import numpy as np
 
-SEPARATORS = ",;\t|"
+SEPARATORS, RARE_SEPARATORS = ",;\t|", " ^~:"
+"""What is between cells; the rare ones where none of the others is in the first line."""
+UNNAMED = "unnamed"
+"""The name of a first column that has none, such as the numbers of rows that pandas and R write."""
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "#N/A", "<NA>")
 """What stands for a missing value in a file of text."""
 BYTE_ORDER_MARKS = (
@@ -25,6 +29,7 @@ BYTE_ORDER_MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 SAMPLE_LINES = 50
 """Lines by which a separator is judged."""
 
@@ -40,8 +45,8 @@ class Table:
     frame: Any
     source: str
     digest: str
-    is_text: bool
-    """Whether cells are words whose types are still to be found."""
+    separator: str = ""
+    """Between the cells of a file of text, whose types are still to be found."""
 
     def __len__(self) -> int:
         return int(self.frame.height)
@@ -75,15 +80,15 @@ def polars_library() -> Any:
     return polars
 
 
-def nearest(name: str, names: Any) -> str:
+def nearest(name: str, names: Any, what: str = "columns") -> str:
     """How a sentence about an unknown name ends: with those that are spelt nearly like it, or with all of them."""
     known = [str(each) for each in names]
     lower = {each.lower(): each for each in reversed(known)}
     close = [lower[each] for each in get_close_matches(name.lower(), list(lower), n=3, cutoff=0.5)]
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
-    shown = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
-    return f"the columns are {shown}."
+    shown = ", ".join(map(repr, known[:8]))
+    return f"the {what} are {shown}" + (f" and {len(known) - 8} more." if len(known) > 8 else ".")
 
 
 # ---- files ----
@@ -101,8 +106,9 @@ def _read_file(path: Path, polars: Any) -> Table:
     if content[:2] == b"\x1f\x8b":
         content = _unzipped(content, path)
     if content[:4] == b"PAR1":
-        return Table(_checked(_parquet(content, path, polars), str(path)), str(path), digest, False)
-    return Table(_checked(_csv(content, path, polars), str(path)), str(path), digest, True)
+        return Table(_checked(_parquet(content, path, polars), str(path)), str(path), digest)
+    frame, separator = _csv(content, path, polars)
+    return Table(_checked(frame, str(path)), str(path), digest, separator)
 
 
 def _unzipped(content: bytes, path: Path) -> bytes:
@@ -119,28 +125,31 @@ def _parquet(content: bytes, path: Path, polars: Any) -> Any:
         raise TableError(f"{path} begins like a Parquet file but cannot be read ({error}); write it again.") from None
 
 
-def _csv(content: bytes, path: Path, polars: Any) -> Any:
+def _csv(content: bytes, path: Path, polars: Any) -> tuple[Any, str]:
+    """The frame of a file of text, and its separator."""
     text = _decoded(content, path)
     if not text.strip():
         raise TableError(f"{path} is empty; give a file with a line of column names and a line for each row.")
     first = text.lstrip()[:200].lower()
     if first.startswith(("<!doctype", "<html", "<?xml", "{", "%pdf")):
         raise TableError(f"{path} is not a table but looks like HTML, XML, JSON or PDF; export it as CSV or Parquet.")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = EMPTY_LINES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     separator = separator_of(text)
+    text = _single_spaced(text) if separator == " " else text
     header = next(csv.reader(io.StringIO(text), delimiter=separator))
     names = [name.strip() for name in header]
-    _require_names(names, path)
+    _require_names([names[0] or UNNAMED, *names[1:]], path)
+    names[0] = names[0] or UNNAMED
     try:
         frame = _parsed(text, separator, names, '"', polars)
     except polars.exceptions.PolarsError as error:
         frame, fault = None, error
     plain = _plain_rows(text, separator, len(names))
     if plain and (frame is None or frame.height != plain):  # by custom quotes are letters between tabs
-        return _parsed(text, separator, names, None, polars)
+        return _parsed(text, separator, names, None, polars), separator
     if frame is None:
         raise TableError(_fault_of(text, separator, len(names), path)) from fault
-    return frame
+    return frame, separator
 
 
 def _parsed(text: str, separator: str, names: list[str], quote: str | None, polars: Any) -> Any:
@@ -179,11 +188,19 @@ def separator_of(text: str) -> str:
     lines = list(csv_lines(text, SAMPLE_LINES))
 
     def steadiness(separator: str) -> tuple[float, int]:
-        counts = [len(row) for row in csv.reader(lines, delimiter=separator)]
+        shown = [_single_spaced(line) for line in lines] if separator == " " else lines
+        counts = [len(row) for row in csv.reader(shown, delimiter=separator)]
         width = counts[0] if counts else 1
         return (float(np.mean([count == width for count in counts])) if width > 1 else 0.0, width)
 
-    return max(SEPARATORS, key=steadiness)
+    best = max(SEPARATORS, key=steadiness)
+    rare = max(RARE_SEPARATORS, key=steadiness)
+    return rare if steadiness(best)[0] == 0.0 and steadiness(rare)[0] == 1.0 else best
+
+
+def _single_spaced(text: str) -> str:
+    """The text with single spaces for those that fill up columns, unless there are quotes."""
+    return text if '"' in text else re.sub(r" {2,}", " ", re.sub(r"(?m)^ +| +$", "", text))
 
 
 def csv_lines(text: str, most: int) -> Any:
@@ -243,7 +260,7 @@ def _in_memory(frame: Any, source: str) -> Table:
     frame = _checked(frame, source)
     digest = sha256("\n".join(frame.columns).encode())
     digest.update(np.ascontiguousarray(frame.hash_rows(seed=0).to_numpy()).tobytes())
-    return Table(frame, source, digest.hexdigest(), False)
+    return Table(frame, source, digest.hexdigest())
 
 
 def _checked(frame: Any, source: str) -> Any:

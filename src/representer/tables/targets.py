@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from representer.tables.column_plan import Treatment
-from representer.tables.column_types import ColumnType
+from representer.tables.column_types import DECLARED, ColumnType
 from representer.tables.reading import Table, TableError, nearest, polars_library
 
 MOST_CLASSES = 100
@@ -67,7 +67,7 @@ def target_of(table: Table, name: str, kind: ColumnType, loss: str | None) -> tu
             f"declare it by --type {name}=category or --type {name}=number if it is one."
         )
     loss, levels = _loss(loss)
-    if kind.type == "category" or (kind.distinct == 2 and loss == "auto"):
+    if kind.type == "category" or (kind.distinct == 2 and loss == "auto" and kind.why != DECLARED):
         if loss != "auto":
             raise TableError(f"The target {name!r} has classes, and loss={loss!r} is for numbers; leave it out.")
         return _classes(column, name, kind, rows)
@@ -84,10 +84,10 @@ def _loss(loss: str | None) -> tuple[str, tuple[float, ...]]:
     if loss is None:
         return "auto", ()
     name, _, rest = loss.partition(":")
-    if name not in LOSSES or (rest and name != "quantiles"):
-        raise TableError(
-            f"loss is {loss!r}; it may be {', '.join(LOSSES)} or quantiles:0.1,0.5,0.9: " + nearest(name, LOSSES)
-        )
+    if name not in LOSSES:
+        raise TableError(f"There is no loss {name!r}; " + nearest(name, LOSSES, "losses"))
+    if rest and name != "quantiles":
+        raise TableError(f"loss={loss!r} has levels, as only quantiles:0.1,0.5,0.9 may; leave them out.")
     try:
         levels = tuple(sorted({float(word) for word in rest.split(",")})) if rest else QUANTILES
     except ValueError:
@@ -113,4 +113,4 @@ def _classes(column: Any, name: str, kind: ColumnType, rows: np.ndarray) -> tupl
 
 
 def _short(value: float) -> str:
-    return f"{value:g}"
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else repr(value)
