@@ -86,6 +86,9 @@ BAD = {
     "no toml": (["good.csv", "--config", "good.csv"], "is no TOML file"),
     "memory": (["good.csv", "--target", "price", "--memory", "much"], "write it as 500MB"),
     "small": (["good.csv", "--target", "price", "--memory", "1KB"], "give more"),
+    "no config": (["good.csv", "--config", "nothing.toml"], "no file or folder nothing.toml"),
+    "out": (["good.csv", "--target", "price", "--out", "good.csv/out"], "is a file"),
+    "seed": (["good.csv", "--target", "price", "--seed", "-3"], "The seed is -3"),
     "taken": (["good.csv", "--target", "price", "--out", "taken"], "give --force"),
 }
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from representer.cli.output import require_free, teller, write_by_rename, write_text
+from representer.cli.output import require_folder, require_free, teller, write_by_rename, write_text
 from representer.tables.reading import TableError
 
 
@@ -28,6 +28,17 @@ def test_files_are_replaced_by_force_only(tmp_path):
         require_free([tmp_path / "a.txt"], False)
     with pytest.raises(TableError, match="is a folder"):
         require_free([tmp_path], True)
+
+
+def test_folders_that_cannot_be_written_are_refused_before_the_work(tmp_path, monkeypatch):
+    require_folder(tmp_path / "new" / "deep")
+    assert not (tmp_path / "new").exists()
+    write_text(tmp_path / "a.txt", "old")
+    with pytest.raises(TableError, match="is a file"):
+        require_folder(tmp_path / "a.txt" / "out")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(TableError, match="may not write"):
+        require_folder(tmp_path / "new")
 
 
 def test_progress_goes_to_stderr(capsys):

@@ -33,7 +33,7 @@ def test_predictions(folder, table, tmp_path, capsys):
         ("half", "is no model file"),
         ("newer", "newer than"),
         ("other", "holds a KernelRidge"),
-        ("none", "No such file"),
+        ("none", "There is no file"),
     ],
 )
 def test_what_does_not_fit(what, words, folder, table, tmp_path, capsys):

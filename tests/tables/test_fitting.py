@@ -1,6 +1,7 @@
 """The whole way: honest scores, anytime, reproducible, and what cannot be fitted says so."""
 
 import json
+import warnings
 
 import numpy as np
 import polars as pl
@@ -98,11 +99,28 @@ def test_an_interrupt_leaves_the_best_so_far(monkeypatch):
     monkeypatch.setattr(fitting, "fit_machine", interrupted)
     fit = fit_table(HOUSES, "price", time_limit=1.0)
     assert fit.stopped
+    assert "the time was enough for 1 of these 10 folds" in fit.outcome.protocol
     assert "stopped early" in fit.outcome.verdict[-1]
     assert len(fit.predict(HOUSES)) == N
     calls.extend([1])
     with pytest.raises(KeyboardInterrupt):
         fit_table(HOUSES, "price", time_limit=1.0)
+
+
+def test_only_the_warning_of_short_time_is_held_back(monkeypatch):
+    real, calls = fitting.fit_machine, []
+
+    def warned(*args):
+        calls.append(1)
+        warnings.warn("the first of its kind", UserWarning, stacklevel=1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(fitting, "fit_machine", warned)
+    with pytest.warns(UserWarning, match="of its kind") as caught:
+        fit_table(HOUSES, "price", time_limit=1.0)
+    assert len(caught) == 1
 
 
 def test_groups_are_kept_out(monkeypatch):
@@ -121,6 +139,8 @@ def test_groups_are_kept_out(monkeypatch):
         ({"target": "nr"}, "is an id"),
         ({"target": "price", "types": {"city": "colour"}}, "one of number"),
         ({"target": "price", "group": "one"}, "one group only"),
+        ({"target": "price", "group": "price"}, "the target and the group"),
+        ({"target": "price", "seed": -1}, "The seed is -1"),
     ],
 )
 def test_what_cannot_be_fitted(options, words):

@@ -27,7 +27,9 @@ def test_rare_classes_are_split_at_random():
     y = np.array(["a"] * (FOLDED_ROWS + 1) + ["b"])
     assert strata_of(y) is None
     assert len(split_rows(y, 0, order=None, groups=None).pairs) == 1
-    assert len(split_rows(y[-30:], 0, order=None, groups=None).pairs) == 10
+    few = split_rows(y[-30:], 0, order=None, groups=None)
+    assert len(few.pairs) == 10
+    assert few.words.endswith("5 folds at random")
 
 
 def test_the_last_rows_by_time():

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy.stats import poisson
 
-from representer import load, save
+from representer import explain, load, save
 from representer.tables.column_plan import ColumnPlan, Treatment
 from representer.tables.machines import Effort, fit_machine
 from representer.tables.reading import TableError
@@ -77,9 +77,16 @@ def test_bands_of_other_tasks():
     found = model_of(Target("y", "counts", "poisson"), counts, plan).predict(FRAME)
     np.testing.assert_allclose(found["upper"], poisson.ppf(0.975, found["prediction"].to_numpy()))
     levels = Target("y", "quantiles", "quantiles", (0.1, 0.5, 0.9))
-    found = model_of(levels, Y, plan).predict(FRAME)
+    model = model_of(levels, Y, plan)
+    found = model.predict(FRAME)
     assert found.columns == ["prediction", "quantile 0.1", "quantile 0.5", "quantile 0.9", "unfamiliar"]
     assert found["prediction"].equals(found["quantile 0.5"])
+    low, high = model.predicted(model.treated(FRAME)).ends(0.8)
+    assert np.array_equal([low, high], [found["quantile 0.1"], found["quantile 0.9"]])
+    explained = explain(model, FRAME.select("t", "c", "x"), row=3)
+    assert [name for name, _, _ in explained.columns] == ["x"]
+    assert explained.what == "quantile 0.5 of y"
+    assert explained.value == pytest.approx(found["prediction"][3])
     labels = np.where(np.median(Y) < Y, "much", "little")
     found = model_of(Target("y", "classification", "logistic", classes=("little", "much")), labels, plan).predict(FRAME)
     assert found.columns == ["prediction", "probability of little", "probability of much", "unfamiliar"]

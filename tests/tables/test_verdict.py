@@ -18,6 +18,18 @@ def test_linear_is_as_good():
     assert sentences[0].startswith("On 1,234 rows that the model had not seen, the share of the variance explained")
     assert "not surely better than a linear model by 0.01" in sentences[1]
     assert sentences[2] == "Use the linear model: it is as good, and simpler."
+    unsure = Comparison("a linear model", "R2", 0.7, 0.1, -0.01, 0.2)
+    sentences, use_linear = verdict(TARGET, 10, SCORES, [BETTER, unsure], [])
+    assert use_linear
+    assert sentences[2].startswith("Use the linear model, which is simpler, until")
+
+
+def test_linear_is_better():
+    worse = Comparison("the mean", "R2", 0.0, -0.02, -0.5, 0.3)
+    line = Comparison("a linear model", "R2", 0.9, -0.9, -1.4, -0.6)
+    sentences, use_linear = verdict(TARGET, 10, SCORES, [worse, line], [])
+    assert use_linear
+    assert sentences[2] == "Use the linear model: it is better, and simpler."
 
 
 def test_the_model_is_better():

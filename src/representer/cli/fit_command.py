@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from representer.cli.main import MISSED, OK, STOPPED_BY_USER
-from representer.cli.output import require_free, teller, write_by_rename, write_text
+from representer.cli.output import require_folder, require_free, teller, write_by_rename, write_text
 from representer.io import save
 from representer.tables.effects import column_effects
 from representer.tables.fitting import Fitting, Job, TableFit, table_job
@@ -82,6 +82,7 @@ def run(options: Namespace) -> int:
         print(_plan_json(job, decisions) if options.json else plan_words(job, decisions))
         return OK
     out = Path(options.out or f"{Path(decisions.table).name.split('.')[0]}-fit")
+    require_folder(out)
     require_free([out / name for name in FILES], options.force)
     tell = teller(options.quiet)
     for line in plan_words(job, decisions).splitlines():
@@ -126,9 +127,7 @@ def _config(path: str) -> dict[str, Any]:
     names = ("table", "target", "types", *DEFAULTS)
     for name, value in known.items():
         if name not in names:
-            raise TableError(
-                f"{path} has the unknown setting {name!r}; " + nearest(name, names).replace("columns", "settings")
-            )
+            raise TableError(f"{path} has the unknown setting {name!r}; " + nearest(name, names, "settings"))
         kind: Any = {"types": dict, "time_limit": int | float, "seed": int}.get(name, str)
         if not isinstance(value, kind):
             raise TableError(f"{path} has {name} = {value!r}, which is of another kind than {name} can be.")
@@ -176,7 +175,7 @@ def exit_code(fit: TableFit, requirements: list[tuple[str, str, float]], tell: A
 def write_folder(fit: TableFit, job: Job, decisions: Decisions, out: Path) -> list[str]:
     """All files of a fit, each complete or not there; the model comes last, so that it has its report."""
     out.mkdir(parents=True, exist_ok=True)
-    frame = polars_library().DataFrame(held_out_columns(fit.outcome))
+    frame = polars_library().DataFrame(held_out_columns(fit.outcome, job.target.quantiles))
     write_text(out / "fit.toml", decisions.toml())
     write_by_rename(out / "test_predictions.csv", frame.write_csv)
     effects = column_effects(fit, job.frame, job.seed)

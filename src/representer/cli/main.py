@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
+import warnings
 from importlib import import_module
 
 OK, BUG, BAD_INPUT, MISSED, STOPPED_BY_USER = 0, 1, 2, 3, 130
@@ -89,9 +90,33 @@ def _fit_options(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--quiet", action="store_true", help="no progress")
 
 
+def _sentence(error: Exception) -> str:
+    """What was wrong, and what to do."""
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory ({error}); give less by --memory, or fewer rows."
+    if not isinstance(error, OSError) or error.filename is None:
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"There is no file or folder {error.filename}; correct the path."
+    if isinstance(error, PermissionError):
+        return f"{error.filename} may not be read or written by you; choose another place, or change its permissions."
+    return f"{error.filename} cannot be used: {error.strerror}; choose another place."
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; the exit code says how it ended."""
     options = parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _run(options)
+
+
+def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
+    """A warning as a line for people, without the place in the code."""
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def _run(options: argparse.Namespace) -> int:
     bad_input: tuple[type[Exception], ...] = ()
     try:
         errors = import_module("representer.tables.reading")
@@ -103,7 +128,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return OK
     except bad_input as error:
-        print(f"representer: {error}", file=sys.stderr)
+        print(f"representer: {_sentence(error)}", file=sys.stderr)
         return BAD_INPUT
     except Exception:
         traceback.print_exc()

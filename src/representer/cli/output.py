@@ -27,6 +27,17 @@ def write_text(path: Path, text: str) -> None:
     write_by_rename(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
+def require_folder(folder: Path) -> None:
+    """Refuse a folder in which no file can be written, before any work; it is made when there is something for it."""
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        raise TableError(f"{there} is a file, and no folder in which files could be written; choose another place.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise TableError(f"You may not write in {there}; choose another place, or change its permissions.")
+
+
 def require_free(paths: list[Path], force: bool) -> None:
     """Refuse to replace files unless that was asked for, before any work."""
     taken = [path for path in paths if path.exists()]

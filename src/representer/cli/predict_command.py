@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from representer.cli.main import OK
-from representer.cli.output import require_free, write_by_rename
+from representer.cli.output import require_folder, require_free, write_by_rename
 from representer.io import load
 from representer.tables.reading import TableError
 from representer.tables.table_model import TableModel
@@ -26,6 +26,9 @@ def run(options: Namespace) -> int:
     """Predict all rows."""
     out = Path(options.out) if options.out else None
     if out is not None:
+        if not out.parent.is_dir():
+            raise TableError(f"There is no folder {out.parent} for {out.name}; make it, or choose another place.")
+        require_folder(out.parent)
         require_free([out], options.force)
     frame: Any = table_model(options.model).predict(options.table)
     write = frame.write_json if options.json else frame.write_csv

@@ -77,7 +77,9 @@ def load(source: Any) -> Any:
     try:
         arrays, metadata = read_layout(content)
     except LayoutError as error:
-        raise LoadError(f"{name} is no model file: {error}.") from None
+        raise LoadError(
+            f"{name} is no model file, or only a part of one: {error}; give a file of save, or copy it again."
+        ) from None
     version, document = metadata.get("format", ""), metadata.get("document", "")
     if not (version.isascii() and version.isdecimal() and len(version) < 10):
         raise LoadError(f"{name} is a safetensors file, but no model of this library.")

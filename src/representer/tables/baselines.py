@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, QuantileRegressor, Ridge, RidgeCV
 
 from representer.tables.numeric_design import NumericDesign
-from representer.tables.table_model import Predictions, by_class
+from representer.tables.table_model import Predictions, by_class, target_level
 from representer.tables.targets import Target
 
 CONSTANTS = {
@@ -78,5 +78,5 @@ def _of_classes(target: Target, shares: np.ndarray) -> Predictions:
 
 
 def _of_quantiles(target: Target, values: np.ndarray) -> Predictions:
-    middle = values[:, int(np.argmin(np.abs(np.array(target.quantiles) - 0.5)))]
+    middle = values[:, target_level(target.quantiles)]
     return Predictions(middle, np.zeros(len(values), bool), quantiles=values)

@@ -16,6 +16,7 @@ from representer.tables.familiarity import Familiarity
 from representer.tables.outcome import short_number
 from representer.tables.reading import read_table
 from representer.tables.row_shares import BY_REPRESENTERS, RowShare, row_shares
+from representer.tables.table_model import target_level
 
 REFERENCE_WORK, MOST_REFERENCES = 3e5, 16
 """Training rows times references, and references at most, whose values removed columns have."""
@@ -114,7 +115,7 @@ def explain(model: Any, X: Any, row: int = 0, *, output: Any = None, n: int = 5)
     f, one = _centred(estimator, f, one)
     rows_of_fit = row_shares(machine, f, one, number)
     up, down, others = rows_of_fit.listed(n, _Labels(model, machine, number))
-    owners, size = _owners(estimator), len(f.coef)
+    owners, size = _owners(estimator, model), len(f.coef)
     wanted = int(np.clip(REFERENCE_WORK / size, 1, MOST_REFERENCES))
     shares = f.column_shares(one, owners, checks.take(f.X, evenly_spaced(size, wanted)))
     cells = _cells(X, row % count)
@@ -154,6 +155,9 @@ def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[int, 
         value = target.smear * np.exp(float(f(one)[0]))
         return 0, f"logarithm of {target.name}, of which {short_number(value)} is predicted"
     outputs = list(range(f.coef.shape[1])) if classes is None or len(classes) != f.coef.shape[1] else list(classes)
+    if target is not None and target.task == "quantiles":
+        number = outputs.index(output) if output in outputs else target_level(target.quantiles)
+        return number, f"quantile {target.quantiles[number]:g} of {target.name}"
     if output is None and (classes is None or len(classes) != f.coef.shape[1]):
         raise ValueError(f"The model has {len(outputs)} functions; choose one by output=, from 0 to {outputs[-1]}.")
     if output is None:
@@ -198,19 +202,22 @@ def _encoding(estimator: Any) -> Any:
     return getattr(getattr(estimator, "searched", estimator), "_encoding", None)
 
 
-def _owners(estimator: Any) -> dict[Any, Any]:
-    """The column of the table behind each column of numbers, such as the level of a category."""
+def _owners(estimator: Any, model: Any) -> dict[Any, Any]:
+    """The column of the table behind each column of numbers, such as the level of a category or a wave of a day."""
+    raw: dict[Any, Any] = getattr(getattr(model, "columns", None), "owners", {})
     encoding = _encoding(estimator)
     if encoding is None:
-        return {}
-    named = [(name, code.name) for code in encoding.codes for name in code.names]
+        names = _names(estimator, None)
+        return raw | {i: raw[name] for i, name in enumerate(names) if name in raw}
+    named = [(name, raw.get(code.name, code.name)) for code in encoding.codes for name in code.names]
     return dict(named) | {i: owner for i, (_, owner) in enumerate(named)}
 
 
 def _names(estimator: Any, X: Any) -> list[str]:
     """Names of the columns by their numbers, where they have some."""
-    if hasattr(estimator, "feature_names_in_"):
-        return [str(name) for name in estimator.feature_names_in_]
+    fitted = getattr(estimator, "searched", estimator)
+    if hasattr(fitted, "feature_names_in_"):
+        return [str(name) for name in fitted.feature_names_in_]
     return [str(name) for name in X.columns] if hasattr(X, "columns") else []
 
 

@@ -27,10 +27,13 @@ from representer.tables.targets import Target, target_of
 from representer.tables.verdict import STOPPED, verdict
 
 FEWEST_ROWS = 20
+MOST_SEED = 2**31
 QUICK_ROWS, QUICK_JUDGED, QUICK_SECONDS = 800, 2000, 0.5
 """Rows of the first model, rows that judge it, and its time: it is there if the fit is stopped."""
 FOLDS_SHARE, LAST_SHARE = 0.65, 0.35
 """Parts of the time for all folds together, and for the fit of all rows after them."""
+SEARCH_STOPPED = "The search stopped at its time_limit"
+"""How the warning of a search begins that did not try all it knows."""
 PACKAGES = ("representer", "numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
@@ -101,6 +104,10 @@ def table_job(
     for name, what in ((target, "target"), (group, "group")):
         if name is not None and name not in names:
             raise TableError(f"{table.source} has no column {name!r} for the {what}; " + nearest(str(name), names))
+    if group == target:
+        raise TableError(f"{target!r} is the target and the group; name another column for the group.")
+    if not 0 <= seed < MOST_SEED:
+        raise TableError(f"The seed is {seed}; give a whole number from 0 to {MOST_SEED - 1}.")
     seen = column_types(table, types)
     found, y, rows = target_of(table, target, seen[target], loss)
     if len(rows) < FEWEST_ROWS:
@@ -205,10 +212,15 @@ class Fitting:
                 outcome = self.best.outcome
                 outcome = replace(outcome, verdict=(*outcome.verdict, STOPPED))
                 self.best = replace(self.best, outcome=outcome, stopped=True)
-        if any("time_limit" in str(each.message) for each in caught):
+        others = {str(each.message): each for each in caught}
+        stopped = [message for message in others if message.startswith(SEARCH_STOPPED)]
+        if stopped:
             self.tell(
                 f"the search was cut off by the time limit of {self.time_limit:g} s; more may find a better model"
             )
+        for message in others.keys() - set(stopped):
+            each = others[message]
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
         assert self.best is not None
         return replace(self.best, model=replace(self.best.model, outcome=self.best.outcome.without_rows()))
 
@@ -221,20 +233,18 @@ class Fitting:
         self.tell("a first model")
         some = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][0])[:QUICK_ROWS])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its short time is no news
+            warnings.filterwarnings("ignore", SEARCH_STOPPED)  # its short time is no news
             quick = self._fitted(some, replace(self.effort, seconds=QUICK_SECONDS, tell=_silent))
         few = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][1])[:QUICK_JUDGED])
         self.judged.add(quick, (some, few))
-        self._keep(quick, f"{job.split.words}; the model was fitted to {len(some):,} other rows")
+        self._keep(quick, f"the model was fitted to {len(some):,} other rows")
         self.judged = JudgedRows(job)
         self._judge_all()
         self.tell(f"fitting all {len(job.y):,} rows")
         share = LAST_SHARE if job.split.is_folds else JUDGED_PART
         effort = replace(self.effort, seconds=share * self.time_limit)
         last = self._fitted(np.arange(len(job.y)), effort, self._searched_before())
-        self._keep(
-            last, f"{job.split.words}; models that had not seen them were judged, and this one then fitted to all"
-        )
+        self._keep(last, "models that had not seen them were judged, and this one then fitted to all")
         self.tell("looking for suspicious targets")
         outcome = self.best.outcome  # type: ignore[union-attr]
         self.best = TableFit(last, replace(outcome, suspicious=suspicions(last, outcome)))
@@ -253,7 +263,7 @@ class Fitting:
             model = self._fitted(pair[0], replace(self.effort, seconds=share * self.time_limit, tell=tell))
             self.judged.add(model, pair)
             self.judged.shuffle(model, pair[1])
-            self._keep(model, f"{job.split.words}; the model was fitted to the other rows")
+            self._keep(model, "the model was fitted to the other rows")
 
     def _searched_before(self) -> TableModel | None:
         """The judged model, where its search saw some rows only: another search of so many would find no better one."""
@@ -281,6 +291,8 @@ class Fitting:
 
     def _outcome(self, model: TableModel, protocol: str) -> Outcome:
         job, certificate = self.job, model.estimator.certificate_
+        done, folds = len(self.judged.folds), len(job.split.pairs)
+        reached = f", and the time was enough for {done} of these {folds} folds" if done < folds else ""
         found, comparisons = self.judged.scores(model.target)
         held_out = self.judged.held_out()
         sentences, use_linear = verdict(model.target, len(held_out.rows), found, comparisons, self.findings)
@@ -293,7 +305,7 @@ class Fitting:
             rows=len(job.table),
             fitted_rows=len(job.split.pairs[0][0]),
             judged_rows=len(held_out.rows),
-            protocol=protocol,
+            protocol=f"{job.split.words}{reached}; {protocol}",
             columns=model.columns.notes(job.types),
             target_treatment=model.target.why,
             scores=tuple(found),

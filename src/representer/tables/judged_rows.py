@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from representer.tables import baselines, scores
+from representer.tables import baselines, scores, splits
 from representer.tables.outcome import Coverage, HeldOut, Outcome, Suspicion
+from representer.tables.scores import Fold
 from representer.tables.suspicious import far_off, suspicious_labels
 from representer.tables.table_model import Predictions, TableModel
 from representer.tables.targets import Target
@@ -24,7 +25,7 @@ class JudgedRows:
 
     def __init__(self, job: Any):
         self.job = job
-        self.folds: list[scores.Fold] = []
+        self.folds: list[Fold] = []
         self.judged: list[tuple[np.ndarray, np.ndarray, Predictions]] = []
         self.falls: list[dict[str, float]] = []
 
@@ -71,13 +72,19 @@ class JudgedRows:
     def scores(self, target: Target) -> tuple[list, list]:
         """Scores and comparisons with intervals."""
         job = self.job
-        if job.split.is_folds and len(self.folds) > 1:
+        if job.split.is_folds and len(self.folds) >= splits.FOLDS:
             return scores.scores_of_folds(target, self.folds, len(job.split.pairs[0][1]) / len(job.y))
-        truth, found, others = self.folds[0]
+        truth, found, others = self._together()  # the variance over a few folds says little
         compared = [
             scores.comparison_of_rows(target, truth, found, other, name, job.seed) for name, other in others.items()
         ]
         return scores.scores_of_rows(target, truth, found, job.seed), compared
+
+    def _together(self) -> Fold:
+        """The rows of folds, each of them once, as one set of rows."""
+        folds = self.folds[: len(self._first_repetition())]
+        others = {name: joined([fold[2][name] for fold in folds]) for name in folds[0][2]}
+        return np.concatenate([truth for truth, _, _ in folds]), joined([found for _, found, _ in folds]), others
 
     def _first_repetition(self) -> list[tuple[np.ndarray, np.ndarray, Predictions]]:
         """Judged rows until one of them comes again."""
@@ -96,19 +103,20 @@ class JudgedRows:
         rows = np.concatenate([self.job.rows[test] for test, _, _ in parts])
         order = np.argsort(rows)
 
-        def joined(pick: Callable[[Predictions], Any]) -> Any:
+        def in_order(pick: Callable[[Predictions], Any]) -> Any:
             values = [pick(found) for _, _, found in parts]
             return None if values[0] is None else np.concatenate(values)[order]
 
         return HeldOut(
             rows=rows[order],
             truth=np.concatenate([truth for _, truth, _ in parts])[order],
-            prediction=joined(lambda found: found.prediction),
-            std=joined(lambda found: found.std),
-            lower=joined(lambda found: found.ends()[0]),
-            upper=joined(lambda found: found.ends()[1]),
-            probabilities=joined(lambda found: found.probabilities),
-            unfamiliar=joined(lambda found: found.unfamiliar),
+            prediction=in_order(lambda found: found.prediction),
+            std=in_order(lambda found: found.std),
+            lower=in_order(lambda found: found.ends()[0]),
+            upper=in_order(lambda found: found.ends()[1]),
+            probabilities=in_order(lambda found: found.probabilities),
+            unfamiliar=in_order(lambda found: found.unfamiliar),
+            quantiles=in_order(lambda found: found.quantiles),
         )
 
     def coverage(self) -> tuple[Coverage, ...]:
@@ -116,13 +124,33 @@ class JudgedRows:
         if self.judged[0][2].band is None:
             return ()
         covered = []
-        for level in BANDS:
+        for level in bands_of(self.job.target):
             inside = []
             for _, truth, found in self.judged:
                 low, high = found.ends(level)
                 inside.append((truth >= low) & (truth <= high))
             covered.append(Coverage(level, float(np.mean(np.concatenate(inside)))))
         return tuple(covered)
+
+
+def bands_of(target: Target) -> tuple[float, ...]:
+    """Levels of bands that the model of a target has: some, or those between two of its quantiles."""
+    levels = target.quantiles
+    between = sorted(levels[-1 - i] - levels[i] for i in range(len(levels) // 2))
+    return tuple(between) if target.task == "quantiles" else BANDS
+
+
+def joined(parts: list[Predictions]) -> Predictions:
+    """Predictions of several sets of rows as those of one, without bands."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def together(name: str) -> Any:
+        values = [getattr(part, name) for part in parts]
+        return None if values[0] is None else np.concatenate(values)
+
+    names = "prediction", "unfamiliar", "std", "probabilities", "quantiles"
+    return Predictions(**{name: together(name) for name in names})
 
 
 def suspicions(model: TableModel, outcome: Outcome) -> tuple[Suspicion, ...]:

@@ -117,6 +117,8 @@ class HeldOut:
     """Of shape (rows, classes), in the order of `Outcome.classes`."""
     unfamiliar: np.ndarray
     """Whether the training rows say next to nothing about a row."""
+    quantiles: np.ndarray | None = None
+    """Of shape (rows, levels), in the order of levels, where quantiles are predicted."""
 
 
 @dataclass(frozen=True)

@@ -91,4 +91,5 @@ def _target_scale(plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, s
     if error >= (1.0 - WORTH) * plain:
         return replace(target, why="as it is: its logarithm is not better when rows are left out")
     gain = 1.0 - np.sqrt(error / plain)
-    return replace(target, logarithm=True, why=f"logarithm: it lowers the leave-one-out error by {100 * gain:.0f} %")
+    why = f"by its logarithm: it lowers the leave-one-out error by {100 * gain:.0f} %"
+    return replace(target, logarithm=True, why=why)

@@ -68,7 +68,8 @@ def split_rows(y: np.ndarray, seed: int, *, order: tuple[str, np.ndarray] | None
         else:
             folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed + repetition).split(np.empty(n), strata)
         pairs += list(folds)
-    return Split(pairs, f"each row was set aside {REPETITIONS} times, in {FOLDS} folds {how}")
+    how = how if strata is not None else "at random"
+    return Split(pairs, f"each row is set aside {REPETITIONS} times, in {FOLDS} folds {how}")
 
 
 def _by_group(y: np.ndarray, groups: np.ndarray, seed: int) -> Split:
@@ -79,7 +80,7 @@ def _by_group(y: np.ndarray, groups: np.ndarray, seed: int) -> Split:
             [(train, test)], f"{len(np.unique(groups[test])):,} whole groups were set aside, {len(test):,} rows"
         )
     pairs = list(GroupKFold(FOLDS).split(np.empty(n), y, groups))
-    return Split(pairs, f"whole groups were set aside in {FOLDS} folds")
+    return Split(pairs, f"whole groups are set aside in {FOLDS} folds")
 
 
 def strata_of(y: np.ndarray) -> np.ndarray | None:

@@ -110,8 +110,14 @@ class TableModel:
     def _quantiles(self, found: np.ndarray, unfamiliar: np.ndarray) -> Predictions:
         levels = self.target.quantiles
         values = self.target.end_of(found)
-        middle = values[:, int(np.argmin(np.abs(np.array(levels) - 0.5)))]
-        return Predictions(middle, unfamiliar, quantiles=values)
+        middle = values[:, target_level(levels)]
+
+        def ends(level: float) -> tuple[np.ndarray, np.ndarray]:
+            pairs = [(levels[-1 - i] - levels[i], i) for i in range(len(levels) // 2)]
+            i = min(pairs, key=lambda pair: abs(pair[0] - level))[1]
+            return values[:, i], values[:, -1 - i]
+
+        return Predictions(middle, unfamiliar, band=ends if len(levels) > 1 else None, quantiles=values)
 
     def _regression(self, frame: Any, unfamiliar: np.ndarray) -> Predictions:
         """The mean, its deviation, and bands: of the process, or by quantiles of residuals where it has none."""
@@ -150,6 +156,11 @@ class TableModel:
         return "\n".join(lines)
 
 
+def target_level(levels: tuple[float, ...]) -> int:
+    """Which of some quantiles is the prediction: the one next to the median."""
+    return int(np.argmin(np.abs(np.array(levels) - 0.5)))
+
+
 def by_class(shares: np.ndarray, known: Any, target: Target) -> np.ndarray:
     """Probabilities with a column for each class of the target; those that the fit did not see have none."""
     if len(known) == len(target.classes):
@@ -177,11 +188,16 @@ def prediction_columns(target: Target, found: Predictions) -> dict[str, Any]:
     return columns | {"unfamiliar": found.unfamiliar}
 
 
-def held_out_columns(outcome: Outcome) -> dict[str, Any]:
-    """The columns of a file of the rows set aside: their numbers in the table from 1, truth and predictions."""
+def held_out_columns(outcome: Outcome, levels: tuple[float, ...] = ()) -> dict[str, Any]:
+    """The columns of a file of the rows set aside: their numbers in the table from 1, truth and predictions.
+
+    ``levels`` are those of quantiles, if there are any.
+    """
     held = outcome.held_out
     columns: dict[str, Any] = {"row": held.rows + 1, "truth": held.truth, "prediction": held.prediction}
     columns |= {name: getattr(held, name) for name in ("std", "lower", "upper") if getattr(held, name) is not None}
     if held.probabilities is not None:
         columns |= {f"probability of {name}": p for name, p in zip(outcome.classes, held.probabilities.T, strict=True)}
+    if held.quantiles is not None:
+        columns |= {f"quantile {q:g}": values for q, values in zip(levels, held.quantiles.T, strict=True)}
     return columns | {"unfamiliar": held.unfamiliar}

@@ -7,6 +7,8 @@ from representer.tables.outcome import Comparison, Finding, Score, short_number
 from representer.tables.targets import Target
 
 STOPPED = "The fit was stopped early: this is the best model that was found until then."
+MORE_THAN_NONE = 0.1
+"""Part of the linear model's error from which a gain is more than none, though the rows do not prove it."""
 WORDS_OF_SCORES = {
     "R2": "the share of the variance explained is R2 = {}",
     "log loss": "the log loss is {}",
@@ -26,6 +28,11 @@ def verdict(
     use_linear = any(each.other == LINEAR_MODEL and not each.is_better for each in comparisons)
     advice = _advice(comparisons, findings, use_linear)
     return (_how_good(target, rows, scores), _against(comparisons), advice), use_linear
+
+
+def _error(found: Comparison) -> float:
+    """The error of the simpler model, of which a gain is a part."""
+    return 1.0 - found.value if found.metric == "R2" else found.value
 
 
 def _how_good(target: Target, rows: int, scores: list[Score]) -> str:
@@ -51,11 +58,16 @@ def _against(comparisons: list[Comparison]) -> str:
 
 def _advice(comparisons: list[Comparison], findings: list[Finding], use_linear: bool) -> str:
     constant = next(each for each in comparisons if each.other != LINEAR_MODEL)
+    linear = next((each for each in comparisons if each.other == LINEAR_MODEL), constant)
     serious = [each for each in findings if each.serious]
+    if linear.upper < 0.0 and linear.gain < constant.gain:
+        return "Use the linear model: it is better, and simpler."
     if not constant.is_better:
         return (
             f"Do not use it: it is not surely better than {constant.other}; these columns say little about the target."
         )
+    if use_linear and linear.gain > MORE_THAN_NONE * _error(linear):
+        return "Use the linear model, which is simpler, until more rows or time show whether this one is better."
     if use_linear:
         return "Use the linear model: it is as good, and simpler."
     if serious:
