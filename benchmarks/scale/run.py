@@ -42,10 +42,12 @@ from representer import (
     landmarks,
     rows,
 )
-from representer.gram.design import SLAB_ROWS, Design
+from representer.gram.design import Design
 from representer.kernels import RBF
 
 SCALE = 3.0
+FLOOR_ROWS = 4096
+"""Rows of a block of the floor."""
 MEMORY = """
 import numpy as np
 from common import friedman, peak_memory
@@ -66,14 +68,14 @@ make_pipeline({kernel}, Ridge(1.0, fit_intercept=False)).fit(X, y)"""
 
 def floor_seconds(X: np.ndarray, m: int) -> float:
     """A float32 symmetric update of n x m values, and filling these once, by blocks of rows."""
-    block = np.random.default_rng(0).normal(size=(SLAB_ROWS, m)).astype(np.float32)
+    block = np.random.default_rng(0).normal(size=(FLOOR_ROWS, m)).astype(np.float32)
     G = np.zeros((m, m), np.float32, order="F")
-    some = max(len(X) // 10, 2 * SLAB_ROWS)
-    blocks = range(some // SLAB_ROWS)
+    some = max(len(X) // 10, 2 * FLOOR_ROWS)
+    blocks = range(some // FLOOR_ROWS)
     product = seconds_of(lambda: [ssyrk(1.0, block.T, beta=1.0, c=G, overwrite_c=1) for _ in blocks])
     design = Design(Nystroem(RBF(SCALE), landmarks=X[:m]).basis(X))
     fill = seconds_of(lambda: [None for _ in design.strips(X[:some], lambda _, V: None)])
-    return product * len(X) / (len(blocks) * SLAB_ROWS) + fill * len(X) / some
+    return product * len(X) / (len(blocks) * FLOOR_ROWS) + fill * len(X) / some
 
 
 def inputs(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -99,13 +101,13 @@ def path(table: Table, tenth: int) -> None:
 
 
 def beside(table: Table, n: int, name: str, ours: str, theirs: str, targets: tuple[float, float]) -> None:
-    """Time, error (mean of three draws) and memory of ridge on features next to scikit-learn's, in turns."""
+    """Time, error (means of five draws) and memory of ridge on features next to scikit-learn's, in turns."""
     X, y = inputs(n + 20_000)
     train, test = (X[20_000:], y[20_000:]), (X[:20_000], y[:20_000])
     here = {"RBF": RBF, "Nystroem": Nystroem, "RandomFeatures": RandomFeatures}
     there = {"Nystroem": OtherNystroem, "RBFSampler": RBFSampler}
-    seconds, errors = np.zeros((3, 2)), np.zeros((3, 2))
-    for draw in range(3):
+    seconds, errors = np.zeros((5, 2)), np.zeros((5, 2))
+    for draw in range(5):
         models = (
             KernelRidge(1.0, kernel=eval(ours, here).set_params(random_state=draw)),
             make_pipeline(eval(theirs, there).set_params(random_state=draw), Ridge(1.0, fit_intercept=False)),
@@ -117,7 +119,7 @@ def beside(table: Table, n: int, name: str, ours: str, theirs: str, targets: tup
     note = f"{mine:.2f} s against {other:.2f} s"
     table.row(f"{name}, {n:,} x 10, scikit-learn's time over ours", other / mine, ">=", targets[0], "x", note)
     mine, other = errors.mean(axis=0)
-    note = f"{mine:.5f} against {other:.5f} +- {errors.std(axis=0).max() / np.sqrt(3):.5f}"
+    note = f"{mine:.5f} against {other:.5f} +- {errors.std(axis=0).max() / np.sqrt(5):.5f}"
     table.row(f"{name}, error over scikit-learn's", mine / other, "<=", targets[1], "x", note)
     fits = OURS.format(alpha=1.0, kernel=ours), THEIRS.format(kernel=theirs)
     memory = [in_new_process(MEMORY.format(n=n, fit=fit)) for fit in fits]

@@ -48,12 +48,13 @@ def test_products_are_added(dtype, shape, n_outputs, rng):
 def test_subtract_product(shape, rng):
     """Also into a part of a larger array; what is around stays as it is."""
     m, n, k = shape
-    A, B = rng.normal(size=(m + 2, k))[1:-1], rng.normal(size=(n, k))
-    around = rng.normal(size=(m + 2, n + 2))
-    expected = around.copy()
-    expected[1:-1, 1:-1] -= A @ B.T
-    products.subtract_product(A, B, around[1:-1, 1:-1])
-    np.testing.assert_allclose(around, expected, rtol=1e-13, atol=1e-13)
+    for dtype, tol in ((np.float64, 1e-13), (np.float32, 1e-5)):
+        A, B = rng.normal(size=(m + 2, k))[1:-1].astype(dtype), rng.normal(size=(n, k)).astype(dtype)
+        around = rng.normal(size=(m + 2, n + 2)).astype(dtype)
+        expected = around.astype(np.float64)
+        expected[1:-1, 1:-1] -= A.astype(np.float64) @ B.T
+        products.subtract_product(A, B, around[1:-1, 1:-1])
+        np.testing.assert_allclose(around, expected, rtol=tol, atol=tol)
 
 
 def test_subtract_product_refuses_what_blas_would_misread(rng):

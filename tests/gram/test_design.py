@@ -23,6 +23,15 @@ def test_second_moments(dtype, rtol):
     np.testing.assert_allclose(design(dtype).second_moments(X), K.T @ K, rtol=rtol)
 
 
+@pytest.mark.parametrize("columns", [2, 7])
+def test_products_with_sides_come_with_second_moments(columns):
+    K, sides = RBF()(X, X[:20]), rng.normal(size=(len(X), columns))
+    G, sums = design(np.float32).moments(X, sides, w)
+    np.testing.assert_allclose(sums, (K.T * w) @ sides, atol=2e-5 * len(X) ** 0.5)
+    np.testing.assert_array_equal(G, design(np.float32).second_moments(X, w))
+    assert np.array_equal(sums, design(np.float32, threads=1).moments(X, sides, w)[1])
+
+
 def test_second_moments_of_many_columns_are_symmetric():
     wide = rng.normal(size=(50, 600))
     G = Design(Linear().basis(wide)).second_moments(wide)

@@ -44,17 +44,25 @@ def apply_both(tile, V, out, V_transposed, out_transposed):
     apply(tile.T, V_transposed, out_transposed)
 
 
-_CHAR, _INDEX, _POINTER = types.char, types.intp, types.CPointer(types.float64)
-_gemm: Any = types.ExternalFunction(  # BLAS as `np.dot` of compiled code calls it
-    "numba_xxgemm",
-    signature(
-        types.intc,
-        *(_CHAR, _CHAR, _CHAR, _INDEX, _INDEX, _INDEX),  # type, transpositions, sizes
-        *(_POINTER, _POINTER, _INDEX, _POINTER, _INDEX),  # a factor and two matrices, with the distances of columns
-        *(_POINTER, _POINTER, _INDEX),  # the same for the result
-    ),
-)
-_DOUBLE, _PLAIN, _TRANSPOSED = ord("d"), ord("n"), ord("t")
+_CHAR, _INDEX = types.char, types.intp
+
+
+def _gemm(number) -> Any:
+    """BLAS as `np.dot` of compiled code calls it."""
+    pointer = types.CPointer(number)
+    return types.ExternalFunction(
+        "numba_xxgemm",
+        signature(
+            types.intc,
+            *(_CHAR, _CHAR, _CHAR, _INDEX, _INDEX, _INDEX),  # type, transpositions, sizes
+            *(pointer, pointer, _INDEX, pointer, _INDEX),  # a factor and two matrices, with the distances of columns
+            *(pointer, pointer, _INDEX),  # the same for the result
+        ),
+    )
+
+
+_GEMM = {types.float32: (_gemm(types.float32), ord("s"), 4), types.float64: (_gemm(types.float64), ord("d"), 8)}
+_PLAIN, _TRANSPOSED = ord("n"), ord("t")
 
 
 def _subtract(A, B, out):
@@ -63,26 +71,29 @@ def _subtract(A, B, out):
 
 @overload(_subtract, jit_options={"fastmath": STRICT})
 def _compiled_subtract(A, B, out):
+    if A.dtype not in _GEMM or any(array.dtype != A.dtype or array.ndim != 2 for array in (A, B, out)):
+        return None
+    gemm, kind, size = _GEMM[A.dtype]
+
     def subtract(A, B, out):
-        minus, one = np.array([-1.0]), np.array([1.0])
+        minus, one = np.full(1, -1.0, A.dtype), np.full(1, 1.0, A.dtype)
         (m, k), n = A.shape, len(B)
-        steps = A.strides[0] // 8, B.strides[0] // 8, out.strides[0] // 8
+        steps = A.strides[0] // size, B.strides[0] // size, out.strides[0] // size
         # BLAS counts by columns, so it sees the transposed of each: out' -= B A'
         right, left = (B.ctypes, steps[1]), (A.ctypes, steps[0])
-        _gemm(_DOUBLE, _TRANSPOSED, _PLAIN, n, m, k, minus.ctypes, *right, *left, one.ctypes, out.ctypes, steps[2])
+        gemm(kind, _TRANSPOSED, _PLAIN, n, m, k, minus.ctypes, *right, *left, one.ctypes, out.ctypes, steps[2])
 
-    if all(array.dtype == types.float64 and array.ndim == 2 for array in (A, B, out)):
-        return subtract
+    return subtract
 
 
 @loop
 def _by_rows(A):
-    return A.strides[1] == 8 and A.strides[0] >= 8 * A.shape[1]
+    return A.strides[1] == A.itemsize and A.strides[0] >= A.itemsize * A.shape[1]
 
 
 @loop
 def subtract_product(A, B, out):
-    """out -= A B' in float64, for slices of C-contiguous arrays; the product is not stored in between."""
+    """out -= A B' in the one precision of all, for slices of C-contiguous arrays; the product is not stored."""
     if A.shape[1] != B.shape[1] or out.shape != (len(A), len(B)):
         raise ValueError("shapes do not match")
     if out.size == 0 or A.shape[1] == 0:

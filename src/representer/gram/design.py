@@ -21,7 +21,7 @@ FEW_VECTORS = 4
 SLAB_ROWS = 4096
 """Rows whose products of columns are added up in their own precision, before they are added in float64."""
 PANEL, LEAST_PANEL = 512, 64
-"""Columns of a part of the matrix of second moments that one thread computes."""
+"""Rows, twice the columns, of a part of the matrix of second moments that one thread computes."""
 
 
 @dataclass(frozen=True)
@@ -158,15 +158,17 @@ class Design:
         n = tables.number_of_rows(X)
         G, sums = np.zeros((self.size, self.size)), np.zeros((self.size, sides.shape[1]))
         roots = None if weights is None else np.sqrt(weights)[:, None]
-        sides = (sides if roots is None else roots * sides).astype(self.basis.dtype)
+        sides = sides if roots is None else roots * sides
         scales = None if roots is None else roots.astype(self.basis.dtype)
         memory = np.empty((min(n, SLAB_ROWS), self.size), self.basis.dtype)
-        panels = _parallel.pairs(self.size, self.size, (self._panel,) * 2, True)
+        panels = _parallel.pairs(self.size, self.size, (self._panel, self._panel // 2), True)
         for start in range(0, n, SLAB_ROWS):
             rows = slice(start, min(start + SLAB_ROWS, n))
             slab = memory[: rows.stop - start]
-            self._fill(tables.part(X, start, rows.stop), None if scales is None else scales[rows], slab)
-            self._add(slab, sides[rows], panels, (G, sums))
+            part = tables.part(X, start, rows.stop)
+            for found in self._fill(part, None if scales is None else scales[rows], sides[rows], slab):
+                sums += found
+            self._add(slab, panels, G)
         for rows, columns in panels:
             if rows != columns:
                 G[columns, rows] = G[rows, columns].T
@@ -174,14 +176,15 @@ class Design:
 
     @property
     def _panel(self) -> int:
-        """Columns of a panel, a multiple of the least: of about four panels, so that two threads have the same work."""
-        return min(PANEL, LEAST_PANEL * -(-self.size // (4 * LEAST_PANEL)))
+        """Rows of a panel, a multiple of the least: at least two, so that two threads have the same work."""
+        return min(PANEL, LEAST_PANEL * -(-self.size // (2 * LEAST_PANEL)))
 
-    def _fill(self, X: Any, scales: np.ndarray | None, slab: np.ndarray) -> None:
-        """psi(x_i), or phi(x_i), times scales into the rows of a slab."""
+    def _fill(self, X: Any, scales: np.ndarray | None, sides: np.ndarray, slab: np.ndarray) -> Iterator[np.ndarray]:
+        """psi(x_i), or phi(x_i), times scales into the rows of a slab; their products with sides, in order."""
         A, root = self.basis.prepare(X), self._root
 
-        def run(strips: Any) -> None:
+        def run(strips: Any) -> list[np.ndarray]:
+            out = []
             for rows in strips:
                 values = slab[rows] if root is None else np.empty((rows.stop - rows.start, len(root)), slab.dtype)
                 self.basis.fill(A[rows], values)
@@ -189,19 +192,18 @@ class Design:
                     np.matmul(values, root, out=slab[rows])
                 if scales is not None:
                     slab[rows] *= scales[rows]
+                out.append(_times_transposed(slab[rows], sides[rows]))
+            return out
 
-        for _ in _parallel.map_tiles(_parallel.split(len(A), ROWS_AT_ONCE), run, threads=self.threads):
-            pass
+        for part in _parallel.map_tiles(_parallel.split(len(A), ROWS_AT_ONCE), run, threads=self.threads):
+            yield from part
 
-    def _add(self, slab: np.ndarray, sides: np.ndarray, panels: list, to: tuple[np.ndarray, np.ndarray]) -> None:
-        """Products of columns of a slab to the panels of G on and above the diagonal, and those with sides."""
-        G, sums = to
+    def _add(self, slab: np.ndarray, panels: list, G: np.ndarray) -> None:
+        """Products of columns of a slab to the panels of G on and below the diagonal."""
 
         def run(tiles: Any) -> None:
             for rows, columns in tiles:
                 G[rows, columns] += slab[:, rows].T @ slab[:, columns]
-                if rows == columns:
-                    sums[rows] += slab[:, rows].T @ sides
 
         for _ in _parallel.map_tiles(panels, run, threads=self.threads):
             pass

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
+from representer._loops import products
+
 DEPENDENT = 10.0
 """Times m eps and the largest pivot: the least pivot of M whose function is no combination of others."""
 PART_OF_HEAD = 24
@@ -286,7 +288,7 @@ class Deflated(Basis):
     part: Basis
     head: np.ndarray
     weights: np.ndarray
-    """A of shape (functions in the head, m), in the precision of the part."""
+    """A' of shape (m, functions in the head), in the precision of the part."""
     root: Any
 
     @classmethod
@@ -294,12 +296,12 @@ class Deflated(Basis):
         """The head are the first of the pivots of the root."""
         order, R = part.pivots, part.root[part.pivots]
         r = -(-len(order) // PART_OF_HEAD)
-        A, root = np.zeros((r, part.size)), np.zeros_like(part.root)
-        A[:, order[:r]] = np.eye(r) - R[:r, :r]
-        A[:, order[r:]] = -solve_triangular(R[r:, r:], R[:r, r:].T, trans="T", check_finite=False).T
+        weights, root = np.zeros((part.size, r)), np.zeros_like(part.root)
+        weights[order[:r]] = np.eye(r) - R[:r, :r].T
+        weights[order[r:]] = -solve_triangular(R[r:, r:], R[:r, r:].T, trans="T", check_finite=False)
         root[order[:r], np.arange(r)] = 1.0
         root[np.ix_(order[r:], np.arange(r, len(order)))] = R[r:, r:]
-        return cls(part, order[:r], A.astype(part.dtype), root)
+        return cls(part, order[:r], weights.astype(part.dtype), root)
 
     @property
     def kernel(self) -> Any:
@@ -318,7 +320,7 @@ class Deflated(Basis):
 
     def fill(self, A: Any, tile: np.ndarray) -> None:
         self.part.fill(A, tile)
-        tile -= tile[:, self.head] @ self.weights
+        products.subtract_product(tile.take(self.head, 1), self.weights, tile)
 
     def astype(self, dtype: Any) -> Basis:
         """In another precision as they were, since their digits are not needed there."""
