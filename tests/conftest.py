@@ -23,6 +23,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish(session):
     gc.freeze()  # later collections need not look at them
+    gc.set_threshold(100_000)  # what compiles loops makes many objects: looking at them took a twentieth of all time
     gc.enable()
 
 

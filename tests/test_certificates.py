@@ -6,6 +6,7 @@ import certificate_cases as cases
 import numpy as np
 import pytest
 from certificate_laws import Verdict, judge, judge_dual, judge_machine, judge_process
+from each_case import each
 from sklearn import svm
 from textbook_box import Box
 from textbook_losses import absolute, ball, hinge, logistic, norm, power, squared, squared_norm
@@ -92,7 +93,7 @@ def laws_broken_by(judge_one, fit, certificate, **claims):
     return set(verdict.broken)
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "claims"),
     [
         ("primal", lambda c: {"primal": c.primal * (1 - 1e-9)}),
@@ -149,8 +150,8 @@ def test_textbook_agrees_with_ridge_regression_and_libsvm():
     np.testing.assert_allclose(found.primal.value, box.dual(c).value, rtol=1e-6)
 
 
-@pytest.mark.parametrize("loss", [logistic(), absolute(), hinge()], ids=lambda loss: loss.name)
-@pytest.mark.parametrize("penalty", [squared_norm(0.1), norm(0.5), power(0.1, 3), ball(2.0)], ids=lambda R: R.name)
+@each("loss", [logistic(), absolute(), hinge()])
+@each("penalty", [squared_norm(0.1), norm(0.5), power(0.1, 3), ball(2.0)])
 def test_textbook_solutions_have_no_gap(loss, penalty):
     _, y, K = data()
     w = 10.0 ** np.random.default_rng(1).uniform(-2, 2, 25)

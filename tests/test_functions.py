@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from each_case import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -73,7 +74,7 @@ CASES = {
     "pandas": (TABLE, pandas_table),
     "polars": (TABLE, polars_table),
 }
-every_case = pytest.mark.parametrize("case", CASES)
+every_case = each("case", CASES)
 
 
 def two_functions(rng, case, outputs=()):
@@ -87,7 +88,7 @@ def two_functions(rng, case, outputs=()):
 
 
 @every_case
-@pytest.mark.parametrize("outputs", [(), (3,)])
+@each("outputs", [(), (3,)])
 def test_laws(rng, case, outputs):
     f, g, X = two_functions(rng, case, outputs)
     check_function(f, g, X)
@@ -99,7 +100,7 @@ def test_laws_of_one_constant_for_several_outputs(rng):
 
 
 @every_case
-@pytest.mark.parametrize("outputs", [(), (2,)])
+@each("outputs", [(), (2,)])
 def test_norm_is_that_of_the_matrix(rng, case, outputs):
     f, g, _ = two_functions(rng, case, outputs)
     K, L = (np.asarray(f.kernel(*pair), np.float64) for pair in ((f.X,), (f.X, g.X)))
@@ -196,7 +197,7 @@ def test_precomputed(rng):
 
 
 @every_case
-@pytest.mark.parametrize("outputs", [(), (2,)])
+@each("outputs", [(), (2,)])
 def test_algebra(rng, case, outputs):
     f, g, X = two_functions(rng, case, outputs)
     F, G = f(X), g(X)
@@ -327,7 +328,7 @@ def test_no_gradient_without_vectors(rng, kernel, inputs):
 
 
 @every_case
-@pytest.mark.parametrize("outputs", [(), (2,)])
+@each("outputs", [(), (2,)])
 def test_projection(rng, case, outputs):
     f, _, X = two_functions(rng, case, outputs)
     P = project(f, X)
@@ -447,7 +448,7 @@ def test_different_spaces(rng):
         f / f
 
 
-@pytest.mark.parametrize(
+@each(
     ("coef", "error", "words"),
     [
         (np.ones(3), ValueError, r"coef has shape \(3,\), but X has 4 inputs"),

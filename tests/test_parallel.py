@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from each_case import each
 from threadpoolctl import ThreadpoolController, threadpool_info
 
 from representer import _parallel
@@ -69,8 +70,8 @@ def test_pairs_cover_each_entry_once(n, m):
     assert np.array_equal(visits(n, m, (4, 8), False), np.ones((n, m)))
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (4, 8), (8, 4), (4, 6), (5, 3)])
-@pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 9, 23, 24, 25])
+@each("shape", [(4, 4), (4, 8), (8, 4), (4, 6), (5, 3)])
+@each("n", [1, 3, 4, 5, 8, 9, 23, 24, 25])
 def test_symmetric_pairs_cover_one_of_two(n, shape):
     count = visits(n, n, shape, True)
     inside = np.zeros((n, n), bool)
@@ -94,8 +95,8 @@ def test_symmetric_pairs_are_square_on_the_diagonal_and_in_order():
     assert [(rows.start, columns.start) for rows, columns in tiles] == sorted((r.start, c.start) for r, c in tiles)
 
 
-@pytest.mark.parametrize("threads", [None, 1, 2, 5])
-@pytest.mark.parametrize("n_tiles", [0, 1, 3, 4, 16, 20])
+@each("threads", [None, 1, 2, 5])
+@each("n_tiles", [0, 1, 3, 4, 16, 20])
 def test_results_keep_the_order(n_tiles, threads):
     def visit(run):
         threading.Event().wait(0.002 * (16 - run[0][0].start % 16))  # the first runs take longest

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
@@ -33,8 +34,8 @@ def test_laws(R):
     assert clone(R) == R
 
 
-@pytest.mark.parametrize("R", [*ALL, Ball(1.3)], ids=[*IDS, "ball"])
-@pytest.mark.parametrize("s", [0.2, 0.6])
+@each("R", [*ALL, Ball(1.3)])
+@each("s", [0.2, 0.6])
 def test_conjugate_by_search(R, s):
     def negative(t):
         return R.value(t) - s * t if t <= R.largest else 1e3

@@ -6,7 +6,7 @@ Inputs are of two kinds, which each kernel tells apart, so that a model that lea
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
+from each_case import each
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -69,7 +69,7 @@ KERNELS = {
     "polars": MIXED,
 }
 X = inputs()
-KINDS = pytest.mark.parametrize("kind", KERNELS)
+KINDS = each("kind", KERNELS)
 CLASSIFIERS = [
     rp.SVC(),
     rp.NuSVC(),
@@ -102,14 +102,14 @@ def taken(kind, rows):
 
 
 @KINDS
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name_of)
+@each("estimator", CLASSIFIERS)
 def test_classifiers_in_cross_validation(kind, estimator):
     model = estimator.set_params(kernel=KERNELS[kind])
     assert cross_val_score(model, X[kind], y, cv=3, error_score="raise").mean() > 0.7
 
 
 @KINDS
-@pytest.mark.parametrize("estimator", REGRESSORS, ids=name_of)
+@each("estimator", REGRESSORS)
 def test_regressors_in_cross_validation(kind, estimator):
     model = estimator.set_params(kernel=KERNELS[kind])
     folds = cross_val_score(model, X[kind], y + 1.0, cv=3, scoring="r2", error_score="raise")

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import bits
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("columns", [1, 3, 4, 9])
+@each("dtype", [np.float32, np.float64])
+@each("columns", [1, 3, 4, 9])
 def test_bits_in_common(columns, dtype, rng):
     A, B = (rng.integers(0, 2**64 - 1, (n, 6), np.uint64, endpoint=True) for n in (3, columns))
     tile = np.full((3, columns), np.nan, dtype)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import conjugate_directions as directions
 from representer._loops.gradient_bounds import one_sided_gradients
@@ -68,8 +69,8 @@ def test_a_full_direction_is_restarted(rng):
     assert np.flatnonzero(betas == 0.0).tolist() == [*range(0, N // 2, directions.MAX_ENTRIES // 2)]
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.2])
-@pytest.mark.parametrize("seed", range(4))
+@each("epsilon", [0.0, 0.2])
+@each("seed", range(4))
 def test_no_step_passes_a_bound_or_raises_the_cost(seed, epsilon):
     """g_up and g_down are those of the coefficients, bounds are reached exactly, and each step lowers the cost."""
     rng = np.random.default_rng(seed)

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import convolution
 
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+DTYPES = each("dtype", [np.float32, np.float64])
 
 
 def tile_of(dtype, n=5, m=40, size=4.0, seed=0):
@@ -11,7 +12,7 @@ def tile_of(dtype, n=5, m=40, size=4.0, seed=0):
 
 
 @DTYPES
-@pytest.mark.parametrize("size", [4.0, 1e3])
+@each("size", [4.0, 1e3])
 def test_decaying_sums_over_tiles(dtype, size):
     S = tile_of(dtype, size=size)
     V = np.random.default_rng(1).normal(size=(40, 2)).astype(dtype)
@@ -43,8 +44,8 @@ def test_infinite_entries_count_as_nothing(dtype):
 
 
 @DTYPES
-@pytest.mark.parametrize("power", [1, 2, 3])
-@pytest.mark.parametrize("exponent", [0, 1, 2, 3])
+@each("power", [1, 2, 3])
+@each("exponent", [0, 1, 2, 3])
 def test_truncated(dtype, power, exponent):
     S = tile_of(dtype)
     S[0, 0], S[0, 1], S[0, 2] = 0.0, 2.0, np.inf

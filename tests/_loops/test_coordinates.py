@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import coordinates
 
@@ -21,9 +22,9 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("loop", FORMULAS, ids=lambda loop: loop.__name__)
+@each("shape", SHAPES)
+@each("dtype", [np.float32, np.float64])
+@each("loop", FORMULAS)
 def test_equal_to_naive(loop, dtype, shape, rng):
     n, m, d = shape
     A, B = (rng.exponential(size=(size, d)).round(1).astype(dtype) for size in (n, m))  # with ties and zeros

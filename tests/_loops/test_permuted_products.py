@@ -1,11 +1,11 @@
 import numpy as np
-import pytest
+from each_case import each
 
 from representer._loops import permuted_products
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 2, 17, 60])
+@each("dtype", [np.float32, np.float64])
+@each("n", [1, 2, 17, 60])
 def test_inner_products(dtype, n, rng):
     K, L = rng.normal(size=(2, n, n))
     K, L = (K + K.T).astype(dtype), (L + L.T).astype(dtype)

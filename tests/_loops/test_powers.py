@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import powers
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("exponent", [1, 2, 3, 5, 12, 31])
+@each("dtype", [np.float32, np.float64])
+@each("exponent", [1, 2, 3, 5, 12, 31])
 def test_powers_by_squaring(rng, dtype, exponent):
     values = rng.uniform(-1.5, 1.5, size=(7, 33)).astype(dtype)
     expected = (values.astype(np.float64) + 0.25) ** exponent

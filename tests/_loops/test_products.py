@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import products
 
 SHAPES = [(1, 1, 1), (1, 5, 2), (7, 1, 3), (8, 17, 12)]
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+DTYPES = each("dtype", [np.float32, np.float64])
 
 
 def close(actual, expected, dtype):
@@ -12,7 +13,7 @@ def close(actual, expected, dtype):
 
 
 @DTYPES
-@pytest.mark.parametrize("shape", SHAPES)
+@each("shape", SHAPES)
 def test_inner_products(dtype, shape, rng):
     n, m, d = shape
     A, B = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(m, d)).astype(dtype)
@@ -22,8 +23,8 @@ def test_inner_products(dtype, shape, rng):
 
 
 @DTYPES
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n_outputs", [(), (1,), (3,), (7,), (48,), (49,)])
+@each("shape", SHAPES)
+@each("n_outputs", [(), (1,), (3,), (7,), (48,), (49,)])
 def test_products_are_added(dtype, shape, n_outputs, rng):
     n, m, _ = shape
     tile = rng.normal(size=(n, m)).astype(dtype)

@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import quadratic_forms
 
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+DTYPES = each("dtype", [np.float32, np.float64])
 
 
 @DTYPES
-@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (20, 17)])
+@each("shape", [(1, 1), (3, 5), (20, 17)])
 def test_centred_tile_and_its_sums(dtype, shape, rng):
     n, m = shape
     tile = rng.normal(size=shape).astype(dtype)

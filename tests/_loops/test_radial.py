@@ -1,5 +1,5 @@
 import numpy as np
-import pytest
+from each_case import each
 
 from representer._loops import radial
 
@@ -11,9 +11,9 @@ FORMULAS = {
 SHAPES = [(1, 1), (1, 7), (9, 1), (4, 4), (5, 15), (3, 17)]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("rate", [0.5, 1.0, 2.75])
+@each("shape", SHAPES)
+@each("dtype", [np.float32, np.float64])
+@each("rate", [0.5, 1.0, 2.75])
 def test_exponential(rate, dtype, shape, rng):
     tile = rng.exponential(3.0, shape).astype(dtype)
     expected = np.exp(-rate * tile.astype(np.float64))
@@ -22,9 +22,9 @@ def test_exponential(rate, dtype, shape, rng):
     np.testing.assert_allclose(tile, expected, rtol=60 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("loop", FORMULAS, ids=lambda loop: loop.__name__)
+@each("shape", SHAPES)
+@each("dtype", [np.float32, np.float64])
+@each("loop", FORMULAS)
 def test_matern(loop, dtype, shape, rng):
     tile = rng.exponential(3.0, shape).astype(dtype)
     expected = FORMULAS[loop](tile.astype(np.float64))
@@ -33,8 +33,8 @@ def test_matern(loop, dtype, shape, rng):
     np.testing.assert_allclose(tile, expected, rtol=30 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("loop", [lambda tile: radial.exponential(tile, 0.5), *FORMULAS])
+@each("dtype", [np.float32, np.float64])
+@each("loop", [lambda tile: radial.exponential(tile, 0.5), *FORMULAS])
 def test_one_at_zero_and_finite_far_away(loop, dtype):
     tile = np.array([[0.0, 1e12]], dtype)
     loop(tile)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from smo_cases import naive_violation, problem, spans_of
 
 from representer._loops.smo import smo_steps
@@ -13,9 +14,9 @@ def run(K, t, lower, upper, epsilon, groups, tol=1e-6, max_steps=10**6, size=7):
     return c, g, steps, violation
 
 
-@pytest.mark.parametrize("n_groups", [1, 2])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(2))
+@each("n_groups", [1, 2])
+@each("epsilon", [0.0, 0.3])
+@each("seed", range(2))
 def test_solution_is_feasible_and_optimal(seed, epsilon, n_groups):
     K, t, lower, upper, epsilon, groups = problem(40, seed, epsilon, n_groups)
     c, g, steps, violation = run(K, t, lower, upper, epsilon, groups)

@@ -2,6 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from each_case import each
 from smo_cases import naive_violation, problem, spans_of
 
 from representer._loops.conjugate_directions import MAX_ENTRIES
@@ -29,12 +30,12 @@ def run(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps, patienc
     return result, bool(lines[:2, STOP].any())
 
 
-KINDS = pytest.mark.parametrize("dtype", [np.float32, np.float64])  # of K and gradients, as solvers call it
+KINDS = each("dtype", [np.float32, np.float64])  # of K and gradients, as solvers call it
 
 
 @KINDS
-@pytest.mark.parametrize("size", [7, 39])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@each("size", [7, 39])
+@each("epsilon", [0.0, 0.3])
 def test_two_threads_take_the_steps_of_one(epsilon, size, dtype):
     K, t, lower, upper, epsilon, groups = problem(40, 1, epsilon)
     K = K.astype(dtype)
@@ -51,8 +52,8 @@ def test_two_threads_take_the_steps_of_one(epsilon, size, dtype):
 
 
 @KINDS
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(2))
+@each("epsilon", [0.0, 0.3])
+@each("seed", range(2))
 def test_conjugate_directions_find_the_solution(seed, epsilon, dtype):
     K, t, lower, upper, epsilon, groups = problem(60, seed, epsilon)
     K = K.astype(dtype)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse as csr
 
 from representer._loops import sparse
@@ -30,8 +31,8 @@ def exact(A, B):
     return (differences * differences).sum(axis=2)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("shape", SHAPES)
+@each("dtype", [np.float32, np.float64])
 def test_products(dtype, shape, rng):
     n, m, d = shape
     A, B = thin(rng, n, d, dtype), thin(rng, m, d, dtype)
@@ -41,8 +42,8 @@ def test_products(dtype, shape, rng):
     assert not scratch.any()
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("shape", SHAPES)
+@each("dtype", [np.float32, np.float64])
 def test_squared_distances(dtype, shape, rng):
     n, m, d = shape
     A, B = thin(rng, n, d, dtype), thin(rng, m, d, dtype)
@@ -65,9 +66,9 @@ SUMS = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("loop", SUMS, ids=lambda loop: loop.__name__)
+@each("shape", SHAPES)
+@each("dtype", [np.float32, np.float64])
+@each("loop", SUMS)
 def test_sums_over_columns(loop, dtype, shape, rng):
     n, m, d = shape
     A, B = np.abs(thin(rng, n, d, dtype)), np.abs(thin(rng, m, d, dtype))

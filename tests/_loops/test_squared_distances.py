@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import squared_distances
 
@@ -44,7 +45,7 @@ def measured_within(loop, A, scale=1.0):
     return packed
 
 
-WITHIN = pytest.mark.parametrize("loop", [squared_distances.differences_within, squared_distances.products_within])
+WITHIN = each("loop", [squared_distances.differences_within, squared_distances.products_within])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -64,8 +65,8 @@ def test_no_point_on_one_side(rng):
 
 
 @WITHIN
-@pytest.mark.parametrize("shape", [(4, 3), (5, 1), (9, 4), (17, 5), (30, 8), (15, 13), (40, 20), (75, 9), (98, 32)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("shape", [(4, 3), (5, 1), (9, 4), (17, 5), (30, 8), (15, 13), (40, 20), (75, 9), (98, 32)])
+@each("dtype", [np.float32, np.float64])
 def test_each_pair_once(loop, dtype, shape, rng):
     A, scale = rng.normal(size=shape).astype(dtype), rng.uniform(0.5, 2.0, shape[1])
     below = np.tril_indices(len(A), -1)
@@ -74,7 +75,7 @@ def test_each_pair_once(loop, dtype, shape, rng):
 
 
 @WITHIN
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_pairs_of_close_and_equal_points(loop, dtype, rng):
     A = (100.0 + rng.normal(size=(3, 12))).astype(dtype)
     A = np.concatenate([A, A + dtype(1e-3), A * dtype(1.5), A, A])
@@ -84,12 +85,12 @@ def test_pairs_of_close_and_equal_points(loop, dtype, rng):
     np.testing.assert_allclose(measured_within(loop, A, 0.37), expected, rtol=500 * np.finfo(dtype).eps)
 
 
-BOTH = pytest.mark.parametrize("loop", [squared_distances.from_differences, squared_distances.from_products])
+BOTH = each("loop", [squared_distances.from_differences, squared_distances.from_products])
 
 
 @BOTH
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("shape", SHAPES)
+@each("dtype", [np.float32, np.float64])
 def test_equal_to_naive(loop, dtype, shape, rng):
     n, m, d = shape
     A, B = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(m, d)).astype(dtype)
@@ -100,8 +101,8 @@ def test_equal_to_naive(loop, dtype, shape, rng):
 
 
 @BOTH
-@pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("gap", [1e-1, 1e-3, 1e-5])
+@each("dtype", [np.float32, np.float64])
 def test_close_points_far_from_the_origin_keep_their_digits(loop, dtype, gap, rng):
     A = (100.0 + rng.normal(size=(3, 12))).astype(dtype)
     B = np.concatenate([A + dtype(gap), A * dtype(1.5), A])

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops import symmetric
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 50])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("n", [1, 2, 5, 16, 17, 50])
+@each("dtype", [np.float32, np.float64])
 def test_mirror(dtype, n, rng):
     tile, diagonal = rng.normal(size=(n, n)).astype(dtype), rng.normal(size=n).astype(dtype)
     expected = np.tril(tile, -1) + np.tril(tile, -1).T + np.diag(diagonal)
@@ -13,8 +14,8 @@ def test_mirror(dtype, n, rng):
     assert np.array_equal(tile, expected)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 16, 50])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("n", [1, 2, 3, 16, 50])
+@each("dtype", [np.float32, np.float64])
 def test_unpack(dtype, n, rng):
     K, diagonal = rng.normal(size=(n, n)).astype(dtype), rng.normal(size=n).astype(dtype)
     expected = np.tril(K, -1) + np.tril(K, -1).T + np.diag(diagonal)

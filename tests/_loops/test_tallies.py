@@ -1,12 +1,12 @@
 import numpy as np
-import pytest
+from each_case import each
 from scipy import sparse
 
 from representer._loops import tallies
 
 
-@pytest.mark.parametrize(("size", "different"), [(0, 20), (1, 20), (300, 20), (20_000, 9000)])
-@pytest.mark.parametrize("several", [False, True])
+@each(("size", "different"), [(0, 20), (1, 20), (300, 20), (20_000, 9000)])
+@each("several", [False, True])
 def test_sums_by_owner_and_key(size, different, several, rng):
     """So many different keys that the table of keys grows, and that a row's columns are looked for in several words."""
     owners, keys = rng.integers(0, 7, size), rng.integers(2**63, 2**63 + different, size, np.uint64)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.neighbors import KernelDensity as Theirs
 
 from representer.drop_in import KernelDensity
@@ -9,8 +10,8 @@ from representer.drop_in import KernelDensity
 X = np.random.default_rng(0).normal(size=(60, 3))  # in even dimensions scikit-learn's "cosine" is not normalised
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"])
-@pytest.mark.parametrize("bandwidth", [0.7, "scott", "silverman"])
+@each("kernel", ["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"])
+@each("bandwidth", [0.7, "scott", "silverman"])
 def test_densities_are_those_of_scikit_learn(kernel, bandwidth):
     weights = np.random.default_rng(1).uniform(size=60)
     ours, theirs = (kind(kernel=kernel, bandwidth=bandwidth).fit(X, None, weights) for kind in (KernelDensity, Theirs))

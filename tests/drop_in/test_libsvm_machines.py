@@ -4,6 +4,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from sklearn import svm
 from sklearn.datasets import load_iris
@@ -35,8 +36,8 @@ def test_signatures_are_those_of_scikit_learn(name):
     assert list(signature(type(ours)).parameters) == list(signature(type(theirs)).parameters)
 
 
-@pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("options", [{}, {"kernel": "poly", "coef0": 1.0, "degree": 2}, {"kernel": "linear"}])
+@each("name", MACHINES)
+@each("options", [{}, {"kernel": "poly", "coef0": 1.0, "degree": 2}, {"kernel": "linear"}])
 def test_values_are_those_of_scikit_learn(name, options):
     rows = X + 2.0 if name == "OneClassSVM" else X  # of centred rows LIBSVM takes half a minute by the linear kernel
     models = [model.fit(rows, targets(name)) for model in both(name, tol=1e-8, **options)]

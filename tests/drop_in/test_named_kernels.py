@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
@@ -12,8 +13,8 @@ X = np.abs(np.random.default_rng(0).normal(size=(20, 3)))
 USED = {"rbf": ["gamma"], "laplacian": ["gamma"], "chi2": ["gamma"], "linear": [], "cosine": []}
 
 
-@pytest.mark.parametrize("name", ["rbf", "poly", "polynomial", "sigmoid", "laplacian", "chi2", "linear", "cosine"])
-@pytest.mark.parametrize("gamma", [0.0, 0.7])
+@each("name", ["rbf", "poly", "polynomial", "sigmoid", "laplacian", "chi2", "linear", "cosine"])
+@each("gamma", [0.0, 0.7])
 def test_values_are_those_of_scikit_learn(name, gamma):
     given = {"gamma": gamma, "degree": 2, "coef0": 0.5}
     used = {key: given[key] for key in USED.get(name, given)} if name != "sigmoid" else {"gamma": gamma, "coef0": 0.5}
@@ -28,8 +29,8 @@ def test_kernels_that_are_missing_here():
     assert named_kernel("poly", 1.0, 3, -1.0) is None
 
 
-@pytest.mark.parametrize("rows", [X, sparse.csr_array(X), np.ones((3, 2))])
-@pytest.mark.parametrize("gamma", ["scale", "auto", 0.3])
+@each("rows", [X, sparse.csr_array(X), np.ones((3, 2))])
+@each("gamma", ["scale", "auto", 0.3])
 def test_gamma_is_that_of_scikit_learn(rows, gamma):
     y = np.arange(rows.shape[0]) % 2
     assert gamma_for(gamma, rows) == pytest.approx(SVC(gamma=gamma).fit(rows, y)._gamma, rel=1e-12)

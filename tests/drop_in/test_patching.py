@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sklearn.decomposition
 import sklearn.svm
+from each_case import each
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn_contract import faults
@@ -59,7 +60,7 @@ def test_objects_are_pickled_cloned_and_searched():
 
 # gamma="scale" does not weigh rows, as scikit-learn has it, so that a weight of two would not be a repeated sample
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
+@each(
     "estimator",
     [
         drop_in.SVC(gamma=0.5),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.gaussian_process import kernels as theirs
 
 from representer.drop_in.process_kernels import Foreign, from_sklearn, to_sklearn
@@ -19,8 +20,8 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("columns", [1, 2])
+@each("kernel", KERNELS)
+@each("columns", [1, 2])
 def test_values_and_gradients_are_those_of_scikit_learn(kernel, columns):
     if columns == 1 and np.size(kernel.get_params().get("k1__k2__length_scale", 1.0)) > 1:
         kernel = kernel.clone_with_theta(kernel.theta).set_params(k1__k2=theirs.RBF(0.5))

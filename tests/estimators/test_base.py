@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -50,7 +51,7 @@ OUTSIDE = {"fit_or_restore", "fit_with_callbacks"}
 """What wraps fits, and is not interrupted itself."""
 OPTIONS = {"GPLVM": {"max_iter": 3}, "KernelRegressor": {"time_limit": 1e-9}, "KernelClassifier": {"time_limit": 1e-9}}
 """So that their searches end after a first trial."""
-EVERY = pytest.mark.parametrize("name", NAMES)
+EVERY = each("name", NAMES)
 
 
 def model(name):
@@ -163,7 +164,7 @@ WARNING = [
 ]
 
 
-@pytest.mark.parametrize("estimator", WARNING, ids=lambda model: type(model).__name__)
+@each("estimator", WARNING)
 def test_warnings_point_to_the_line_of_the_caller(estimator):
     """Of a fit or of the use of what it found."""
     X, y = data(0, [0, 1, 2], 120)

@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
@@ -12,7 +13,7 @@ from representer import ConditionalMeanEmbedding, Function, KernelRidge, mean_em
 from representer.kernels import RBF, Laplacian, Linear, Spectrum
 from representer.solvers import conjugate_gradient
 
-SOLVERS = pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient"])
+SOLVERS = each("solver", ["cholesky", "conjugate_gradient"])
 
 
 def data(n=80, seed=0):
@@ -105,7 +106,7 @@ def test_contract():
     np.testing.assert_allclose(single, model.expect(Y, X), atol=1e-4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "X", "Y", "error", "message"),
     [
         ({"alpha": 0.0}, *data(5), ValueError, "alpha is 0.0"),

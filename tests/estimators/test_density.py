@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse, stats
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity
@@ -10,7 +11,7 @@ from sklearn_contract import faults
 from representer import ParzenDensity
 from representer.kernels.windows import WINDOWS
 
-NAMES = pytest.mark.parametrize("name", WINDOWS)
+NAMES = each("name", WINDOWS)
 THEIRS = {
     "gaussian": "gaussian",
     "exponential": "exponential",
@@ -30,9 +31,9 @@ def test_estimator_checks():
     assert faults(ParzenDensity()) == []
 
 
-@pytest.mark.parametrize("name", THEIRS)
-@pytest.mark.parametrize("d", [1, 11])
-@pytest.mark.parametrize("weighted", [False, True])
+@each("name", THEIRS)
+@each("d", [1, 11])
+@each("weighted", [False, True])
 def test_density_is_that_of_scikit_learn(name, d, weighted):
     X, new = data(300, d), data(50, d, seed=1)
     weights = np.random.default_rng(2).uniform(0.5, 2.0, 300) if weighted else None
@@ -51,7 +52,7 @@ def test_density_integrates_to_one(name):
 
 
 @NAMES
-@pytest.mark.parametrize("weighted", [False, True])
+@each("weighted", [False, True])
 def test_leave_one_out_is_that_of_n_fits(name, weighted):
     X = data(16)
     weights = np.where(np.arange(16) % 5 == 3, 0.0, 1.0 + np.arange(16) % 3) if weighted else np.ones(16)
@@ -88,8 +89,8 @@ def test_far_points_do_not_underflow():
 
 
 @NAMES
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("bandwidth", [1e-30, 1e-160, 1e-308])
+@each("dtype", [np.float32, np.float64])
+@each("bandwidth", [1e-30, 1e-160, 1e-308])
 def test_a_tiny_bandwidth(name, dtype, bandwidth):
     """Of inputs themselves n windows of height w(0) / h^d; at others zero, where even its logarithm underflows."""
     X = data(50, d=1).astype(dtype)

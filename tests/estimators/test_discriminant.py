@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import clone
@@ -122,9 +123,9 @@ def test_priors_move_the_border():
 # ---- leave-one-out ----
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("priors", [False, True])
+@each("classes", [2, 3])
+@each("weighted", [False, True])
+@each("priors", [False, True])
 def test_leave_one_out_is_that_of_n_fits(classes, weighted, priors):
     X, y = wine(slice(None, None, 10), slice(0, 3))
     X, y = X[y < classes], y[y < classes]
@@ -229,7 +230,7 @@ def test_strong_regularisation_is_the_nearest_mean_in_h():
     np.testing.assert_array_equal(model.predict(X), squares.argmin(axis=1))
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"alpha": 0.0}, "alpha is 0.0; it must be a positive number"),
@@ -243,7 +244,6 @@ def test_strong_regularisation_is_the_nearest_mean_in_h():
         ({"alpha": [0.1, 1.0], "solver": "cholesky"}, "a list of alphas needs a decomposition"),
         ({"kernel": "rfb"}, "kernel is 'rfb'"),
     ],
-    ids=str,
 )
 def test_bad_arguments(options, message):
     with pytest.raises(ValueError, match=message):

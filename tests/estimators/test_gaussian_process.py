@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -60,9 +61,9 @@ def test_contract_of_scikit_learn():
 # ---- agreement ----
 
 
-@pytest.mark.parametrize("normalize_y", [False, True])
-@pytest.mark.parametrize("targets", [y, Y], ids=["one target", "two targets"])
-@pytest.mark.parametrize("noise", [0.05, np.linspace(0.01, 0.5, len(X))], ids=["one noise", "noise per input"])
+@each("normalize_y", [False, True])
+@each("targets", [y, Y])
+@each("noise", [0.05, np.linspace(0.01, 0.5, len(X))])
 def test_fixed_hyperparameters_agree_with_scikit_learn(noise, targets, normalize_y):
     kernel = theirs.ConstantKernel(1.5) * theirs.RBF([0.8, 1.2])
     other = TheirRegressor(kernel, alpha=noise, optimizer=None, normalize_y=normalize_y).fit(X, targets)
@@ -584,7 +585,7 @@ def test_covariance_is_held_to_the_budget():
         assert gp.predict(many[:100], return_cov=True)[1].shape[:2] == (100, 100)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"solver": "svd"}, "solver is 'svd'; use 'auto', 'cholesky' or 'conjugate_gradient'"),

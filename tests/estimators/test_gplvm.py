@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy.linalg import subspace_angles
 from scipy.stats import spearmanr
 from sklearn.datasets import load_iris
@@ -75,17 +76,17 @@ def test_linear_kernel_is_principal_component_analysis(n_landmarks):
     assert model.log_marginal_likelihood_ == pytest.approx(best, abs=1e-2)
 
 
-@pytest.mark.parametrize("kernel", [1.3 * RBF([0.8, 1.2]), RBF(0.7) * Matern(2.0, nu=2.5) + 0.3 * Linear()], ids=repr)
-@pytest.mark.parametrize("n_landmarks", [0, 9])
-@pytest.mark.parametrize("noise", [None, 0.1])
-def test_gradient_equals_differences(kernel, n_landmarks, noise):
+@each("kernel", [1.3 * RBF([0.8, 1.2]), RBF(0.7) * Matern(2.0, nu=2.5) + 0.3 * Linear()])
+@each("n_landmarks", [0, 9])
+@each("noise", [None, 0.1])
+def test_gradient_equals_differences(kernel, n_landmarks, noise, rng):
     """The gradient that the search follows, in one random direction through all unknowns."""
     model, Y = GPLVM(kernel=kernel), X - X.mean(axis=0)
     unknowns = LatentParameters(LogParameters(kernel, kernel.prepare(LATENT)), len(X), 2, noise)
-    points = np.concatenate([LATENT, RNG.normal(size=(n_landmarks, 2))])
+    points = np.concatenate([LATENT, rng.normal(size=(n_landmarks, 2))])
     theta = np.append(unknowns.parameters.start, [-2.0] * (noise is None))
     x = np.append(points.ravel(), theta)
-    direction = RNG.normal(size=x.shape)
+    direction = rng.normal(size=x.shape)
 
     def objective(x):
         Z, U, kernel, noise = unknowns.at(x)
@@ -274,7 +275,7 @@ def test_changes_of_the_data_do_not_reach_the_model():
 # ---- errors ----
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"n_components": 0}, "n_components is 0"),
@@ -291,7 +292,6 @@ def test_changes_of_the_data_do_not_reach_the_model():
         ({"max_iter": 0}, "max_iter is 0"),
         ({"tol": -1.0}, "tol is"),
     ],
-    ids=str,
 )
 def test_options_that_cannot_work(options, message):
     with pytest.raises(ValueError, match=message):

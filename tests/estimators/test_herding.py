@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import herding, mean_embedding
 from representer.kernels import RBF, Laplacian, Linear, Precomputed, Sigmoid, Spectrum
@@ -17,8 +18,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("weighted", [False, True])
+@each("case", CASES)
+@each("weighted", [False, True])
 def test_each_step_is_the_best_of_all_inputs(case, weighted, rng):
     kernel, draw = CASES[case]
     X = draw(rng)

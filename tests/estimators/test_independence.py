@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import stats
 
 from representer import HSIC, Nystroem
@@ -48,9 +49,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("statistic", ["biased", "unbiased"])
-@pytest.mark.parametrize("method", ["dense", "low_rank", "auto"])
+@each("case", CASES)
+@each("statistic", ["biased", "unbiased"])
+@each("method", ["dense", "low_rank", "auto"])
 def test_statistic_and_null_are_the_sums(case, statistic, method, rng):
     kernel_x, kernel_y, draw = CASES[case]
     X, Y = draw(rng)
@@ -167,7 +168,7 @@ def test_many_permutations_come_in_parts(rng, monkeypatch):
 OK = np.arange(12.0).reshape(6, 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "X", "Y", "error", "message"),
     [
         ({}, OK, OK[:5], ValueError, "6 inputs and Y has 5"),

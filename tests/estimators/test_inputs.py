@@ -3,6 +3,7 @@ from inspect import Parameter, signature
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.model_selection import GridSearchCV
@@ -34,7 +35,7 @@ from representer.estimators.inputs import (
 from representer.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Spectrum
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_names(name):
     kernel = to_kernel(name)
     assert isinstance(kernel, Kernel)
@@ -60,9 +61,9 @@ def test_a_function_is_a_kernel_in_all_estimators():
         return X @ Y.T
 
     models = KernelRidge(), SVC(), KernelPCA(2), GaussianProcessRegressor(optimizer=None), KernelKMeans(2)
-    for each in models:
-        model, known = (clone(each).set_params(kernel=kernel).fit(X, y) for kernel in (inner_products, "linear"))
-        method = "transform" if hasattr(each, "transform") else "predict"
+    for estimator in models:
+        model, known = (clone(estimator).set_params(kernel=kernel).fit(X, y) for kernel in (inner_products, "linear"))
+        method = "transform" if hasattr(estimator, "transform") else "predict"
         np.testing.assert_allclose(getattr(model, method)(X), getattr(known, method)(X), atol=1e-6)
     with pytest.raises(ValueError, match="return all pairs"):
         KernelRidge(kernel=lambda X, Y: X[:, 0]).fit(X, y)
@@ -132,12 +133,8 @@ def test_labels_that_hardly_repeat_are_told():
         check_labels(KernelRidge(), np.zeros((30, 1)), np.arange(30))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [[0, 1], [-128, 127], [3], [2, 1, 0], [5, 9, 5], [True, False]],
-    ids=str,
-)
-@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint64, bool, float])
+@each("labels", [[0, 1], [-128, 127], [3], [2, 1, 0], [5, 9, 5], [True, False]])
+@each("dtype", [np.int8, np.int64, np.uint64, bool, float])
 def test_classes_and_codes_are_those_of_unique(labels, dtype):
     y = np.repeat(np.array(labels).astype(dtype), 4)
     classes, codes = check_labels(KernelRidge(), y[:, None], y, least=1)
@@ -162,7 +159,7 @@ def sample(Estimator):
     return (X, X[:, :1]) if Estimator is ConditionalMeanEmbedding else (X, np.arange(14.0))
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@each("Estimator", ESTIMATORS)
 def test_masked_entries_are_refused(Estimator):
     X, y = sample(Estimator)
     masked = np.ma.masked_array(X, mask=np.zeros_like(X, bool))
@@ -195,7 +192,7 @@ BOOLEANS = [
 ]
 
 
-@pytest.mark.parametrize(("Estimator", "name"), BOOLEANS)
+@each(("Estimator", "name"), BOOLEANS)
 def test_text_is_not_a_boolean(Estimator, name):
     with pytest.raises(ValueError, match=f"{name} is 'no'; it must be True or False"):
         Estimator(**{name: "no"}).fit(*sample(Estimator))
@@ -219,7 +216,7 @@ def test_endless_work_is_refused(Estimator, options, message):
 
 
 @pytest.mark.filterwarnings("ignore:The search for hyper-parameters ended at a bound")  # the sample is noise
-@pytest.mark.parametrize("Estimator", [E for E in ESTIMATORS if "kernel" in signature(E).parameters])
+@each("Estimator", [E for E in ESTIMATORS if "kernel" in signature(E).parameters])
 def test_parameters_of_a_kernel_by_name(Estimator):
     """A search sets them on clones of an estimator with the default kernel."""
     model = Estimator()
@@ -260,7 +257,7 @@ def test_a_mask_that_hides_nothing():
     np.testing.assert_array_equal(model.predict(X), KernelRidge().fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@each("Estimator", ESTIMATORS)
 def test_every_estimator_has_a_plan_that_leaves_no_mark(Estimator):
     X, _ = sample(Estimator)
     model = Estimator()
@@ -271,7 +268,7 @@ def test_every_estimator_has_a_plan_that_leaves_no_mark(Estimator):
     assert plan.kernel_evaluations == 0 or plan.seconds > 0.0
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@each("Estimator", ESTIMATORS)
 def test_fitted_models_do_not_change_with_their_inputs(Estimator):
     X, y = (values.copy() for values in sample(Estimator))
     model = Estimator().fit(X, y)
@@ -285,7 +282,7 @@ def test_fitted_models_do_not_change_with_their_inputs(Estimator):
     np.testing.assert_array_equal(getattr(model, name)(new), expected)
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@each("Estimator", ESTIMATORS)
 def test_columns_that_are_not_numbers_are_named(Estimator):
     X, y = sample(Estimator)
     days = pd.date_range("2026-01-01", periods=14)
@@ -302,7 +299,7 @@ def test_columns_that_are_not_numbers_are_named(Estimator):
         Estimator().fit(days.to_numpy()[:, None], y)
 
 
-@pytest.mark.parametrize("Estimator", [E for E in ESTIMATORS if issubclass(E, RegressorMixin)])
+@each("Estimator", [E for E in ESTIMATORS if issubclass(E, RegressorMixin)])
 def test_targets_whose_squares_are_out_of_range(Estimator):
     X, y = sample(Estimator)
     for size in (1e-155, 1e155):

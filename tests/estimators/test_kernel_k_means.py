@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.cluster
+from each_case import each
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -186,7 +187,7 @@ def test_sparse_float32_and_pickle():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.labels_)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"n_clusters": 201}, "n_samples=200 should be >= n_clusters=201"),
@@ -198,7 +199,6 @@ def test_sparse_float32_and_pickle():
         ({"kernel": Sigmoid()}, "not positive semidefinite"),
         ({"memory": 0}, "memory is 0"),
     ],
-    ids=str,
 )
 def test_bad_arguments_of_k_means(options, message):
     with pytest.raises(ValueError, match=message):

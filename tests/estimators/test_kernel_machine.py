@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -50,8 +51,8 @@ def test_hinge_is_svc():
     np.testing.assert_array_equal(machine.predict(X), other.predict(X))
 
 
-@pytest.mark.parametrize("loss", [Squared(), Huber(0.2), Pinball([0.2, 0.8])], ids=repr)
-@pytest.mark.parametrize("R", [SquaredNorm(0.5), Norm(0.5), Ball(1.0)], ids=repr)
+@each("loss", [Squared(), Huber(0.2), Pinball([0.2, 0.8])])
+@each("R", [SquaredNorm(0.5), Norm(0.5), Ball(1.0)])
 def test_weights_are_repetitions(loss, R):
     X, y = data(30)
     times = np.arange(30) % 3
@@ -194,7 +195,7 @@ def test_plan():
     assert model.predict(X).max() == 2  # a plan leaves a fitted model as it is
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "y"),
     [
         (KernelMachine(loss=Hinge()), np.arange(50) % 3),
@@ -206,7 +207,6 @@ def test_plan():
         (KernelMachine(loss=Pinball(2.0)), np.ones(50)),
         (KernelMachine(regularizer=Norm(-1.0)), np.ones(50)),
     ],
-    ids=repr,
 )
 def test_a_plan_refuses_what_a_fit_refuses(model, y):
     X, _ = data()

@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn.decomposition
+from each_case import each
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_circles
@@ -18,8 +19,8 @@ from sklearn_contract import faults
 from representer import Function, KernelPCA, preimage
 from representer.kernels import RBF, Jaccard, Laplacian, Linear, Matern, On, Polynomial, Sigmoid, Spectrum
 
-SOLVERS = pytest.mark.parametrize("solver", ["dense", "davidson"])
-CENTER = pytest.mark.parametrize("center", [True, False])
+SOLVERS = each("solver", ["dense", "davidson"])
+CENTER = each("center", [True, False])
 
 
 def data(n=120, width=4, seed=0):
@@ -92,14 +93,13 @@ def test_in_a_pipeline_with_a_search():
 
 
 @SOLVERS
-@pytest.mark.parametrize(
+@each(
     ("kernel", "name", "options"),
     [
         (RBF(1.7), "rbf", {"gamma": 0.5 / 1.7**2}),
         (Polynomial(degree=3, offset=1.0, length_scale=1.5), "poly", {"gamma": 1 / 1.5**2, "degree": 3, "coef0": 1.0}),
         (Laplacian(1.7), "laplacian", {"gamma": 1 / 1.7}),
     ],
-    ids=repr,
 )
 def test_scores_are_those_of_scikit_learn(kernel, name, options, solver):
     if name == "laplacian":
@@ -145,7 +145,7 @@ def test_without_centring_the_linear_kernel_gives_singular_values():
 
 @SOLVERS
 @CENTER
-@pytest.mark.parametrize("weighted", [False, True])
+@each("weighted", [False, True])
 def test_eigenfunctions_are_orthonormal_in_the_space(center, solver, weighted):
     kernel = 0.3 * Linear() + RBF(2.0) * Matern(1.0, nu=1.5)
     weights = np.arange(120) % 4 if weighted else None
@@ -156,7 +156,7 @@ def test_eigenfunctions_are_orthonormal_in_the_space(center, solver, weighted):
 
 @SOLVERS
 @CENTER
-@pytest.mark.parametrize("weighted", [False, True])
+@each("weighted", [False, True])
 def test_scores_of_the_data(center, solver, weighted):
     """Scores have mean 0 (if centred) and squares that sum to the eigenvalues; `fit_transform` gives the same."""
     X, weights = data(), np.arange(120) % 4 if weighted else np.ones(120)
@@ -319,7 +319,7 @@ def test_sets_and_frames():
 # ---- kindness ----
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "error", "message"),
     [
         ({"kernel": "rfb"}, ValueError, "kernel is 'rfb'; pass a kernel object"),

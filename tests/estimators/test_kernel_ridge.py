@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn.kernel_ridge
+from each_case import each
 from ridge_cases import leave_one_out, ridge
 from scipy import sparse, stats
 from sklearn.base import clone
@@ -34,7 +35,7 @@ from representer.kernels import (
 )
 from representer.solvers import band_reduction, conjugate_gradient
 
-WITH = pytest.mark.parametrize(("weighted", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
+WITH = each(("weighted", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
 
 
 def data(n=60, width=2, targets=None, seed=0):
@@ -92,7 +93,7 @@ def test_not_fitted():
 # ---- against other libraries ----
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "name", "options"),
     [
         (RBF(0.7), "rbf", {"gamma": 0.5 / 0.7**2}),
@@ -100,11 +101,8 @@ def test_not_fitted():
         (Polynomial(degree=3, offset=1.0, length_scale=1.5), "poly", {"gamma": 1 / 1.5**2, "degree": 3, "coef0": 1.0}),
         (Linear(), "linear", {}),
     ],
-    ids=repr,
 )
-@pytest.mark.parametrize(
-    ("targets", "weighted", "solver"), [(None, True, "cholesky"), (3, False, "conjugate_gradient")]
-)
+@each(("targets", "weighted", "solver"), [(None, True, "cholesky"), (3, False, "conjugate_gradient")])
 def test_coefficients_are_those_of_scikit_learn(kernel, name, options, targets, weighted, solver):
     X, y = data(targets=targets)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else None
@@ -117,7 +115,7 @@ def test_coefficients_are_those_of_scikit_learn(kernel, name, options, targets, 
 
 
 @WITH
-@pytest.mark.parametrize("alpha", [0.5, [0.5]], ids=["direct", "path"])
+@each("alpha", [0.5, [0.5]])
 def test_primal_and_dual_ridge_agree(weighted, intercept, alpha):
     X, y = data(width=4, targets=2)
     weights = uneven(len(y)) if weighted else None
@@ -552,7 +550,7 @@ def test_same_seed_same_fit():
     assert not np.array_equal(models[0].dual_coef_, models[2].dual_coef_)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"solver": "svd"}, "solver is 'svd'; use 'auto', 'cholesky', 'conjugate_gradient' or 'normal_equations'"),
@@ -566,7 +564,6 @@ def test_same_seed_same_fit():
         ({"threads": -1}, "threads is -1"),
         ({"memory": -1}, "memory is -1"),
     ],
-    ids=str,
 )
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
@@ -594,7 +591,7 @@ def test_an_indefinite_kernel_is_solved_with_its_negative_eigenvalues(alpha, fit
         np.testing.assert_allclose(model.loo_predictions_[:, 0], left_out, rtol=1e-6)
 
 
-MODELS = pytest.mark.parametrize(
+MODELS = each(
     "model",
     [
         KernelRidge(1e-6),
@@ -602,7 +599,6 @@ MODELS = pytest.mark.parametrize(
         KernelRidge(1e-6, fit_intercept=True),
         KernelRidge(1e-6, solver="conjugate_gradient"),
     ],
-    ids=["cholesky", "path", "intercept", "cg"],
 )
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn_contract import faults
@@ -11,9 +12,9 @@ def test_estimator_checks():
     assert faults(KernelLogisticRegression(tol=1e-12)) == []
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@each("classes", [2, 3])
+@each("intercept", [True, False])
+@each("class_weight", [None, "balanced"])
 def test_linear_kernel_is_linear_model(classes, intercept, class_weight):
     X, y = load_iris(return_X_y=True)
     X, y = X[30 : 50 * classes], y[30 : 50 * classes]

@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -36,10 +37,10 @@ def test_estimator_checks(estimator):
     assert faults(estimator) == []
 
 
-@pytest.mark.parametrize("k", [1, 4, 300])
-@pytest.mark.parametrize("same", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [Linear(), RBF(1.5), Polynomial(degree=2) * Matern(2.0) + Linear()], ids=repr)
+@each("k", [1, 4, 300])
+@each("same", [False, True])
+@each("dtype", [np.float32, np.float64])
+@each("kernel", [Linear(), RBF(1.5), Polynomial(degree=2) * Matern(2.0) + Linear()])
 def test_nearest_is_that_of_the_whole_matrix(kernel, dtype, same, k):
     """More inputs than one tile has rows and columns."""
     X = data()[0].astype(dtype)
@@ -58,8 +59,8 @@ def test_nearest_is_that_of_the_whole_matrix(kernel, dtype, same, k):
 # ---- scikit-learn's neighbours ----
 
 
-@pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: np.exp(-d)])
-@pytest.mark.parametrize("k", [1, 5, 20])
+@each("weights", ["uniform", "distance", lambda d: np.exp(-d)])
+@each("k", [1, 5, 20])
 def test_linear_kernel_is_scikit_learn(k, weights):
     X, y = data()
     new = np.concatenate([data(100, seed=1)[0], X[:5]])
@@ -87,8 +88,8 @@ def test_falling_functions_of_the_distance_have_the_same_neighbours():
 KERNELS = [RBF(), RBF(0.1), 3.0 * Matern(0.5, nu=1.5), RationalQuadratic(0.2), Linear()]
 
 
-@pytest.mark.parametrize("width", [3, 12])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@each("width", [3, 12])
+@each("kernel", KERNELS)
 def test_neighbours_far_from_the_data_are_those_of_scikit_learn(kernel, width):
     """All kernel values are zero there, to the last digit."""
     X, y = data(300, width)
@@ -100,8 +101,8 @@ def test_neighbours_far_from_the_data_are_those_of_scikit_learn(kernel, width):
     assert np.all(np.isfinite(ours.set_params(weights="distance").predict(new)))
 
 
-@pytest.mark.parametrize("width", [3, 12])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@each("width", [3, 12])
+@each("kernel", KERNELS)
 def test_a_large_mean_does_not_change_the_neighbours(kernel, width):
     X, y = data(300, width)
     X, new = X + 1e6, data(50, width, seed=1)[0] + 1e6
@@ -204,7 +205,7 @@ def test_threads_do_not_matter():
     np.testing.assert_array_equal(one[1], two[1])
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"n_neighbors": 61}, "there are only n_samples = 60 inputs"),

@@ -6,6 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from each_case import each
 
 from representer import (
     GPLVM,
@@ -86,7 +87,7 @@ def test_estimators_that_need_all_inputs_say_so(Xy):
 SPAN = Nystroem(RBF(2.0), 12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "targets", "methods"),
     [
         (KernelLogisticRegression(kernel=SPAN), "classes", ("predict", "predict_proba", "decision_function")),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import GaussianProcessRegressor
 from representer.estimators import process_plan
@@ -15,7 +16,7 @@ def asked(solver="auto", memory=16 * 10**9, tol=1e-6):
     return Asked(solver, 30, 1, memory, tol, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("n", "options", "solver", "form"),
     [
         (8000, {}, "cholesky", ""),

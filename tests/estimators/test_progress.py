@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -208,7 +209,7 @@ def data(n=300):
     return X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n)
 
 
-ITERATIVE = pytest.mark.parametrize(
+ITERATIVE = each(
     ("model", "tasks"),
     [
         (KernelRidge(0.01, solver="conjugate_gradient"), ["conjugate gradients"]),
@@ -222,7 +223,6 @@ ITERATIVE = pytest.mark.parametrize(
         (KernelRidge(0.1), []),
         (KernelRidge([0.1, 1.0]), []),
     ],
-    ids=str,
 )
 
 

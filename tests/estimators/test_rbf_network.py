@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy.interpolate import CubicSpline, RBFInterpolator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -40,9 +41,9 @@ THEIRS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "name", "epsilon"), THEIRS)
-@pytest.mark.parametrize("alpha", [0.0, 0.1])
-@pytest.mark.parametrize("degree", [None, 2])
+@each(("kernel", "name", "epsilon"), THEIRS)
+@each("alpha", [0.0, 0.1])
+@each("degree", [None, 2])
 def test_agrees_with_scipy(kernel, name, epsilon, alpha, degree):
     expected = RBFInterpolator(X, Y, kernel=name, epsilon=epsilon, smoothing=alpha, degree=degree)(Z)
     model = RBFNetwork(kernel, alpha=alpha, degree=degree).fit(X, Y)
@@ -70,9 +71,9 @@ def test_cubes_in_one_column_are_the_natural_cubic_spline():
 # ---- laws ----
 
 
-@pytest.mark.parametrize("kernel", ["thin_plate", "quintic", "multiquadric", "rbf", Polyharmonic(4)])
-@pytest.mark.parametrize("alpha", [0.0, 0.5])
-@pytest.mark.parametrize("centers", [None, 20])
+@each("kernel", ["thin_plate", "quintic", "multiquadric", "rbf", Polyharmonic(4)])
+@each("alpha", [0.0, 0.5])
+@each("centers", [None, 20])
 def test_polynomials_are_reproduced(kernel, alpha, centers):
     if alpha == 0 and kernel == "rbf":
         kernel = RBF(0.5)
@@ -239,7 +240,7 @@ def test_path_without_points_to_leave_out():
         RBFNetwork(alpha=[0.1, 1.0]).fit(X[:3], y[:3])
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"kernel": "thinplate"}, "kernel is 'thinplate'; .* thin_plate"),
@@ -264,7 +265,6 @@ def test_path_without_points_to_leave_out():
         ({"centers": np.ones((5, 3))}, "centers has 3 columns"),
         ({"kernel": RBF(100.0)}, "singular to rounding on these points; use a larger alpha"),
     ],
-    ids=str,
 )
 def test_options_that_cannot_work(options, message):
     with pytest.raises(ValueError, match=message):

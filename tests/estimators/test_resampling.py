@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import Gram
 from representer.estimators.resampling import Outcome, combine, dot, forms, forms_of_features
@@ -16,9 +17,9 @@ def naive_forms(H, S):
     return np.einsum("ib,ij,jb->b", S, H, S), H.sum(axis=1), S[:, 0] * (H @ S[:, 0])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [2, 30, 300, 700])
-@pytest.mark.parametrize("shifted", [False, True])
+@each("dtype", [np.float32, np.float64])
+@each("n", [2, 30, 300, 700])
+@each("shifted", [False, True])
 def test_forms_are_those_of_the_dense_matrix(dtype, n, shifted, rng):
     X = rng.normal(size=(n, 3)).astype(dtype)
     kernel = RBF(1.5) * (Linear() + 2.0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import KernelLogisticRegression, KernelPoissonRegression, KernelRidge, Nystroem, rows
 from representer.estimators.row_targets import coded, counts, labels, numbers, untargeted
@@ -38,7 +39,7 @@ def test_numbers_as_a_loss_needs_them():
     np.testing.assert_array_equal(targets_of(untargeted(MODEL, rows(X), None, None)), np.zeros(90))
 
 
-@pytest.mark.parametrize(
+@each(
     ("check", "data", "message"),
     [
         (numbers, rows(X), "The rows have no targets; use rows"),

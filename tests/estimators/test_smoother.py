@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -22,8 +23,8 @@ from representer.kernels import (
 )
 from representer.kernels.windows import WINDOWS
 
-NAMES = pytest.mark.parametrize("name", WINDOWS)
-BOTH = pytest.mark.parametrize("degree", [0, 1])
+NAMES = each("name", WINDOWS)
+BOTH = each("degree", [0, 1])
 
 
 def data(n=80, d=2, targets=None, seed=0):
@@ -51,8 +52,8 @@ def test_estimator_checks():
 
 @NAMES
 @BOTH
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("targets", [None, 2])
+@each("weighted", [False, True])
+@each("targets", [None, 2])
 def test_prediction_is_weighted_least_squares(name, degree, weighted, targets):
     X, y = data(targets=targets)
     weights = 0.5 + np.arange(80) % 3 if weighted else np.ones(80)
@@ -64,7 +65,7 @@ def test_prediction_is_weighted_least_squares(name, degree, weighted, targets):
 
 @NAMES
 @BOTH
-@pytest.mark.parametrize("weighted", [False, True])
+@each("weighted", [False, True])
 def test_leave_one_out_is_that_of_n_fits(name, degree, weighted):
     X, y = data(40)
     weights = np.where(np.arange(40) % 5 == 3, 0.0, 1.0 + np.arange(40) % 3) if weighted else np.ones(40)
@@ -80,7 +81,7 @@ def test_leave_one_out_is_that_of_n_fits(name, degree, weighted):
     np.testing.assert_allclose(model.loo_predictions_, predictions[np.argmax(scores)], rtol=1e-8)
 
 
-@pytest.mark.parametrize("bandwidth", [0.3, "loo"])
+@each("bandwidth", [0.3, "loo"])
 @NAMES
 def test_lines_are_reproduced(bandwidth, name):
     X, _ = data(200)
@@ -164,8 +165,8 @@ FAR = [
 ]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", FAR, ids=repr)
+@each("dtype", [np.float32, np.float64])
+@each("kernel", FAR)
 def test_weights_far_from_the_data_are_compared_by_their_logarithms(kernel, dtype):
     X, y = (part.astype(dtype) for part in data())
     weights = np.arange(80) % 3  # the nearest inputs with weight zero must not count
@@ -204,8 +205,8 @@ def test_a_kernel_without_logarithms_says_where_its_weights_vanish():
 
 
 @BOTH
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("bandwidth", [1e-30, 1e-160, 1e-200, 1e-308])
+@each("dtype", [np.float32, np.float64])
+@each("bandwidth", [1e-30, 1e-160, 1e-200, 1e-308])
 def test_a_tiny_bandwidth_finds_the_nearest(bandwidth, dtype, degree):
     X, y = (part.astype(dtype) for part in data())
     new = data(20, seed=1)[0].astype(dtype)

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.svm
+from each_case import each
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -15,7 +16,7 @@ from representer.estimators.support_vectors import filled, in_order, usual_scale
 from representer.kernels import RBF, Linear, On, Precomputed, Sigmoid
 
 ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
-EACH = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+EACH = each("estimator", ALL)
 
 
 def values(model, X):
@@ -32,7 +33,7 @@ def test_weights_are_repetition(estimator, rng):
 
 
 @EACH
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_precomputed_matrices_are_cut_to_the_support_vectors(estimator, dtype):
     X, y = make_classification(90, 4, random_state=3)
     kernel, estimator = RBF(2.0), clone(estimator).set_params(tol=1e-6)
@@ -80,7 +81,7 @@ def test_a_fit_that_stops_early_warns():
     assert model.certificate_.gap > 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("estimator", "message"),
     [
         (SVC(C=0.0), "C is 0.0; it must be a positive number"),

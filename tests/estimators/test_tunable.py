@@ -2,6 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -71,7 +72,7 @@ def test_a_tuned_model_is_better_than_the_untuned(name, criterion):
     assert not hasattr(tuned.set_params(tune=None).fit(X[:N], y[:N]), "loo_error_")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_plans_count_the_search(name):
     model, kind = MODELS[name]
     plain = clone(model).set_params(tune=None).plan(X, TARGETS[kind])
@@ -91,10 +92,8 @@ def test_bounds_fixed_and_the_warning_at_a_bound():
         KernelLogisticRegression(tune="loo", fixed=["C"], max_iter=50).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    "model", [SVC(), SVR(), KernelLogisticRegression(), KernelQuantileRegression(), KernelMachine()]
-)
-@pytest.mark.parametrize(
+@each("model", [SVC(), SVR(), KernelLogisticRegression(), KernelQuantileRegression(), KernelMachine()])
+@each(
     ("options", "message"),
     [
         ({"tune": "cv"}, "tune is 'cv'; use None or 'loo'"),

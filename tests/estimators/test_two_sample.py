@@ -13,6 +13,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator
 
@@ -59,9 +60,9 @@ def number(X):
 # ---- the statistic ----
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("statistic", ["unbiased", "biased"])
-@pytest.mark.parametrize("sizes", [(9, 14), (20, 20), (2, 3)])
+@each("case", CASES)
+@each("statistic", ["unbiased", "biased"])
+@each("sizes", [(9, 14), (20, 20), (2, 3)])
 def test_statistic_is_the_double_sum(case, statistic, sizes, rng):
     kernel, draw = CASES[case]
     X, Y = (draw(rng, n) for n in sizes)
@@ -183,8 +184,8 @@ def test_inputs_far_from_the_origin_lose_nothing(rng):
     assert far.pvalue == near.pvalue
 
 
-@pytest.mark.parametrize("null", ["permutation", "wild_bootstrap"])
-@pytest.mark.parametrize("factor", [1e-60, 1e-25, 1e25, 1e60])
+@each("null", ["permutation", "wild_bootstrap"])
+@each("factor", [1e-60, 1e-25, 1e25, 1e60])
 def test_values_out_of_the_range_of_float32(null, factor, rng):
     X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 0.3
     test = MMD("linear", null=null, n_permutations=99)
@@ -345,7 +346,7 @@ def test_a_gram_matrix_is_tested_by_its_indices(rng):
 OK = np.arange(8.0).reshape(4, 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "X", "Y", "message"),
     [
         ({}, OK[:1], OK, "1 and 4 inputs; a two-sample test needs at least two"),

@@ -2,12 +2,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import Gram
 from representer.features.pivoted_cholesky import STRIP_COLUMNS, pivoted_cholesky
 from representer.kernels import RBF, Linear, Matern, Spectrum
 
-KERNELS = pytest.mark.parametrize("kernel", [RBF(0.8), Matern(1.0, nu=0.5), Linear()], ids=repr)
+KERNELS = each("kernel", [RBF(0.8), Matern(1.0, nu=0.5), Linear()])
 
 
 def rows(n, width=3, seed=0):
@@ -30,7 +31,7 @@ def check_remainder(low, remainder, atol):
 
 
 @KERNELS
-@pytest.mark.parametrize("rank", [1, 25])
+@each("rank", [1, 25])
 def test_remainder(kernel, rank):
     low, remainder = factored(kernel, rows(60), rank)
     check_remainder(low, remainder, 1e-12)
@@ -108,8 +109,8 @@ def test_stop():
     assert factored(kernel, X, 100, stop=100.0)[0].factor.shape == (0, 100)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
+@each("dtype", [np.float32, np.float64])
+@each(
     ("kernel", "X", "true_rank"),
     [
         (RBF(0.5), np.repeat(rows(12), 5, axis=0), 12),
@@ -118,7 +119,6 @@ def test_stop():
         (RBF(1.0), np.ones((30, 2)), 1),
         (Linear(), np.zeros((30, 2)), 0),
     ],
-    ids=["duplicates", "rank one", "rank two", "constant", "zero"],
 )
 def test_matrices_of_low_rank(kernel, X, true_rank, dtype):
     X = X.astype(dtype)

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer.features.principal import centred, cholesky_view, gram_view, relaxed_view, stiefel_view
 from representer.kernels import RBF, Linear, Spectrum
 
-THREE = pytest.mark.parametrize("view", [gram_view, stiefel_view, cholesky_view])
+THREE = each("view", [gram_view, stiefel_view, cholesky_view])
 
 
 def gram(kernel=None, n=25, center=True):
@@ -25,8 +26,8 @@ def test_centred_is_the_matrix_of_centred_features():
 
 
 @THREE
-@pytest.mark.parametrize("least", [False, True])
-@pytest.mark.parametrize("center", [False, True])
+@each("least", [False, True])
+@each("center", [False, True])
 def test_the_three_views_agree(view, least, center):
     """Each is orthonormal, has the sum of r eigenvalues as its variance, and spans the same space."""
     K = gram(0.5 * RBF(1.0) + Linear(), n=8, center=center)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer import RandomFeatures
@@ -27,8 +28,8 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("sampling", ["orthogonal", "gaussian", "qmc"])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@each("sampling", ["orthogonal", "gaussian", "qmc"])
+@each("kernel", KERNELS)
 def test_means_of_many_draws_are_the_kernel(kernel, sampling):
     W = np.random.default_rng(1).normal(size=(10, *X.shape[:1] * 2))  # ten weighted sums of all values
     draws = [RandomFeatures(kernel, 64, sampling=sampling, random_state=s)(X) for s in range(30)]

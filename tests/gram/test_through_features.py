@@ -1,7 +1,7 @@
 """Products through features, against those with dense matrices."""
 
 import numpy as np
-import pytest
+from each_case import each
 from scipy import sparse
 
 from representer import Gram, Nystroem, RandomFeatures
@@ -19,8 +19,8 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("kernel", KERNELS)
+@each("dtype", [np.float32, np.float64])
 def test_products_are_those_of_the_matrix(kernel, dtype):
     A, B = X.astype(dtype), Y.astype(dtype)
     V, tol = rng.normal(size=(50, 2)).astype(dtype), 1e-4 if dtype == np.float32 else 1e-12

@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
@@ -72,7 +73,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_laws(rng, case):
     kernel, inputs = CASES[case]
     check_gram(kernel, inputs(rng, 270))
@@ -95,9 +96,9 @@ def test_precomputed(rng):
 # ---- products ----
 
 
-@pytest.mark.parametrize("columns", [3, 12])
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-@pytest.mark.parametrize("m", [None, 700])
+@each("columns", [3, 12])
+@each(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@each("m", [None, 700])
 def test_products_equal_those_of_the_formula(rng, columns, dtype, tolerance, m):
     X = dense(rng, 900, columns, dtype)
     Y = None if m is None else dense(rng, m, columns, dtype)
@@ -120,7 +121,7 @@ def test_products_without_columns_of_zeros(rng, m):
     np.testing.assert_allclose(w @ K, w @ exact, atol=1e-11)
 
 
-@pytest.mark.parametrize(
+@each(
     ("of_kernel", "of_vector", "expected"),
     [
         ("f4", "f4", "f4"),
@@ -180,7 +181,7 @@ def test_transposed(rng):
 # ---- entries ----
 
 
-@pytest.mark.parametrize(
+@each(
     "index",
     [
         0,
@@ -195,7 +196,6 @@ def test_transposed(rng):
         [],
         slice(0, 0),
     ],
-    ids=str,
 )
 def test_rows(rng, index):
     rectangular = Gram(RBF(), dense(rng, 300), dense(rng, 270))

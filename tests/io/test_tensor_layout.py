@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each
 from safetensors.numpy import load, save
 
 from representer.io.tensor_layout import TYPE_NAMES, LayoutError, read_layout, write_layout
@@ -45,7 +46,7 @@ def entry(dtype="F64", shape=(1,), offsets=(0, 8), **more):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets), **more}
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "fault"),
     [
         (bytearray(b"123"), "incomplete"),

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer import Function, KernelMachine
@@ -44,9 +45,7 @@ def again(value):
 PLAIN = [None, True, 3, -(10**30), 0.1, 5e-324, "ACGT", "", "é\ud800", float("inf"), [1, [2.5, "a"]], (1, "b"), {1, 2}]
 
 
-@pytest.mark.parametrize(
-    "value", [*PLAIN, frozenset({"a"}), {"a": 1, 2: [None]}, ["ab", "", "ü"], [], ("x",)], ids=repr
-)
+@each("value", [*PLAIN, frozenset({"a"}), {"a": 1, 2: [None]}, ["ab", "", "ü"], [], ("x",)])
 def test_plain_values(value):
     found = again(value)
     assert found == value
@@ -70,7 +69,7 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}{array.shape}")
+@each("array", ARRAYS)
 def test_arrays(array):
     found = again(array)
     np.testing.assert_array_equal(found, array)
@@ -149,7 +148,7 @@ def test_other_types_are_refused(value):
         written(value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("nodes", "fault"),
     [
         (3, "no table"),

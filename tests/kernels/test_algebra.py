@@ -4,6 +4,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from sklearn.base import clone
 
@@ -41,7 +42,7 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("name", NESTED)
+@each("name", NESTED)
 def test_formulas_and_laws(name):
     naive.check_formulas(NESTED[name], rows(5), rows(4, seed=1))
     check_kernel(NESTED[name], rows(14))
@@ -85,7 +86,7 @@ def test_numbers_on_both_sides(number):
     assert k + number == k + Constant(float(number))
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "text"),
     [
         (RBF() * 2, "2.0 * RBF()"),
@@ -135,7 +136,7 @@ def test_nested_parameters_clone_and_pickle():
         kernel.set_params(left__left__width=2.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "definite"),
     [
         (RBF() + Linear(), True),
@@ -149,7 +150,6 @@ def test_nested_parameters_clone_and_pickle():
         (Sigmoid() ** 2, False),
         (RBF() ** 2, True),
     ],
-    ids=repr,
 )
 def test_definite(kernel, definite):
     assert kernel.definite is definite

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer.kernels import (
@@ -132,7 +133,7 @@ def test_diagonals_do_not_change_what_was_prepared(child, X):
         np.testing.assert_allclose(first, kernel(X).diagonal(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, 5, 7, 8, 13])
+@each("exponent", [0, 1, 2, 3, 4, 5, 7, 8, 13])
 def test_raise_to(exponent):
     values = np.array([-1.5, 0.0, 0.3, 2.0])
     expected = values**exponent

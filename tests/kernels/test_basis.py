@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer.functions import Function
 from representer.gram.design import Design
@@ -33,8 +34,8 @@ def test_features_of_finite_kernels_have_its_inner_products(kernel):
     assert kernel.original is kernel
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("outputs", [(), (2,)])
+@each("kernel", KERNELS)
+@each("outputs", [(), (2,)])
 def test_a_function_of_coordinates_has_the_values_of_the_features(kernel, outputs):
     basis = kernel.basis(X)
     w = np.random.default_rng(1).normal(size=(basis.rank, *outputs))

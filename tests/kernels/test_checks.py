@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer.kernels import (
@@ -41,7 +42,7 @@ ON_VECTORS = [
     Brownian(),
 ]
 EVERY = [*ON_VECTORS, Normalized(2.0 * RBF() + Linear())]
-VECTOR_KERNELS = pytest.mark.parametrize("kernel", EVERY, ids=repr)
+VECTOR_KERNELS = each("kernel", EVERY)
 GOOD = np.ones((3, 2))
 
 
@@ -134,8 +135,8 @@ def test_ragged_rows(kernel):
         kernel([[1.0, 2.0], [3.0]])
 
 
-@pytest.mark.parametrize("kernel", [RBF(), Spectrum(), Subset(), Constant(), Precomputed()], ids=repr)
-@pytest.mark.parametrize(("X", "kind"), [("ACGT", "str"), (b"ACGT", "bytes"), ({"a": [1.0]}, "dict")])
+@each("kernel", [RBF(), Spectrum(), Subset(), Constant(), Precomputed()])
+@each(("X", "kind"), [("ACGT", "str"), (b"ACGT", "bytes"), ({"a": [1.0]}, "dict")])
 def test_a_single_input_instead_of_a_list(kernel, X, kind):
     with pytest.raises(TypeError, match=f"X is a single {kind}; pass a list of inputs"):
         kernel(X)
@@ -146,7 +147,7 @@ def test_complex_sparse_is_refused():
         RBF()(sparse.csr_array(np.ones((2, 2)) * 1j))
 
 
-@pytest.mark.parametrize(
+@each(
     "X",
     [
         [[1, 2], [3, 4]],
@@ -159,7 +160,6 @@ def test_complex_sparse_is_refused():
         sparse.csr_array(np.array([[1, 2], [3, 4]])),
         sparse.coo_array(np.array([[1.0, 2.0], [3.0, 4.0]])),
     ],
-    ids=lambda X: f"{type(X).__name__}-{getattr(X, 'dtype', '')}",
 )
 def test_other_numbers_become_float64(X):
     K = Linear()(X)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer.kernels import column_lists
@@ -12,8 +13,8 @@ def random_rows(n, d, rng, dtype=np.float64):
     return np.where(rng.random((n, d)) < often, rng.integers(1, 6, (n, d)), 0).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(20, 30), (A_FEW_ROWS, 40), (40, 1), (1, 1)])
+@each("dtype", [np.float32, np.float64])
+@each("shape", [(20, 30), (A_FEW_ROWS, 40), (40, 1), (1, 1)])
 def test_products_and_minima_equal_those_of_arrays(shape, dtype, rng):
     A, B = random_rows(shape[0], 50, rng, dtype), random_rows(shape[1], 50, rng, dtype)
     thin, other = SparseVectors.of(sparse.csr_array(A)), SparseVectors.of(sparse.csr_array(B))

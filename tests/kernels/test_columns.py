@@ -3,6 +3,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer.gram.tiled import Gram
@@ -30,7 +31,7 @@ DATA = {
     "sequence": ["ACGT", "ACGA", "", "TTTT", "CGTA"],
     "children": [1, 0, 3, 2, 0],
 }
-FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+FRAMES = each("frame", [pd.DataFrame, pl.DataFrame])
 NUMBERS = np.array([DATA["age"], DATA["income"], DATA["children"]], float).T
 
 
@@ -70,8 +71,8 @@ def test_a_column_of_sets(frame):
     assert On(Subset(), "tags")(X).tolist() == [[4.0, 2.0], [2.0, 2.0]]
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csr_matrix])
-@pytest.mark.parametrize("columns", [[0, 2], [2, 0], [-1], (1, 2), np.array([0, 1]), [1, 1]], ids=str)
+@each("kind", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@each("columns", [[0, 2], [2, 0], [-1], (1, 2), np.array([0, 1]), [1, 1]])
 def test_arrays(kind, columns):
     X = NUMBERS / 10
     kernel = On(RBF(0.8), columns)
@@ -116,7 +117,7 @@ def test_inherited_properties():
 
 
 @FRAMES
-@pytest.mark.parametrize(("columns", "missing"), [(["age", "size"], "'size'"), ("size", "'size'"), ([0], "0")])
+@each(("columns", "missing"), [(["age", "size"], "'size'"), ("size", "'size'"), ([0], "0")])
 def test_unknown_columns(frame, columns, missing):
     with pytest.raises(ValueError, match=f"X has no column {missing}; its columns are age, income, sequence, children"):
         On(RBF(), columns)(frame(DATA))

@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from each_case import each
 from scipy.linalg import null_space
 from sklearn.preprocessing import PolynomialFeatures
 
@@ -19,7 +20,7 @@ KERNELS = [
     Multiquadric([0.5, 2.0, 1.3]),
     0.5 * ThinPlate() + RBF(0.7),
 ]
-ALL = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+ALL = each("kernel", KERNELS)
 
 
 def rows(n, seed=0):
@@ -38,8 +39,8 @@ def test_laws(kernel):
     check_gram(kernel, rows(30), rows(20, seed=1))
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3])
-@pytest.mark.parametrize("kernel", [ThinPlate(1.7), *KERNELS[2:8], Multiquadric(), KERNELS[-1]], ids=repr)
+@each("columns", [1, 2, 3])
+@each("kernel", [ThinPlate(1.7), *KERNELS[2:8], Multiquadric(), KERNELS[-1]])
 def test_definite_off_the_polynomials(kernel, columns):
     """K is positive definite on the null space of polynomials below its order, and not on a larger space."""
     X = np.random.default_rng(columns).uniform(-9.0, 9.0, (24, columns))

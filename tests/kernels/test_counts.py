@@ -3,6 +3,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import Gram
 from representer.kernels import (
@@ -50,8 +51,8 @@ def table(posts):
     return np.array([[post.get(tag, 0.0) for tag in tags] for post in posts]), np.array([t.isupper() for t in tags])
 
 
-@pytest.mark.parametrize("compare", [None, Linear(2.0), HistogramIntersection(), RBF(1.5), Polynomial(2), Cosine()])
-@pytest.mark.parametrize("weights", [None, [0.25, 2.0], [1.0, 0.0]])
+@each("compare", [None, Linear(2.0), HistogramIntersection(), RBF(1.5), Polynomial(2), Cosine()])
+@each("weights", [None, [0.25, 2.0], [1.0, 0.0]])
 def test_equal_to_a_table_of_counts(compare, weights):
     """Of which each column is multiplied by the weight of its level, or by the root of it."""
     rows, level = table(POSTS)

@@ -3,13 +3,14 @@ import re
 import naive
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from sklearn.metrics import pairwise
 
 from representer.kernels import ArcCosine, Cosine, Linear, Polynomial, Sigmoid
 from representer.testing import check_kernel
 
-WIDTHS = pytest.mark.parametrize("width", [3, 12])
+WIDTHS = each("width", [3, 12])
 
 
 def rows(n, width, seed=0):
@@ -35,21 +36,21 @@ def kernels(width):
     ]
 
 
-CASES = [pytest.param(kernel, width, id=f"{kernel!r:.40}-{width}") for width in (3, 12) for kernel in kernels(width)]
+CASES = [(kernel, width) for width in (3, 12) for kernel in kernels(width)]
 
 
-@pytest.mark.parametrize(("kernel", "width"), CASES)
+@each(("kernel", "width"), CASES)
 def test_formulas(kernel, width):
     naive.check_formulas(kernel, rows(5, width), rows(4, width, seed=1))
 
 
-@pytest.mark.parametrize(("kernel", "width"), CASES)
+@each(("kernel", "width"), CASES)
 def test_laws(kernel, width):
     check_kernel(kernel, rows(14, width))
     check_kernel(kernel, rows(14, width).astype(np.float32))
 
 
-@pytest.mark.parametrize(("kernel", "width"), CASES)
+@each(("kernel", "width"), CASES)
 def test_sparse(kernel, width):
     X, Y = rows(7, width), rows(4, width, seed=1)
     X[np.abs(X) < 0.6] = Y[np.abs(Y) < 0.6] = 0.0
@@ -86,7 +87,7 @@ def test_arc_cosine_is_a_layer_of_ramps(rng):
     assert ArcCosine(1)(x, y)[0, 0] == pytest.approx(expected, rel=1e-2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "with_zero", "both_zero"),
     [(Cosine(), 0.0, 0.0), (ArcCosine(0), 0.5, 0.5), (ArcCosine(1), 0.0, 0.0), (ArcCosine(2), 0.0, 0.0)],
 )
@@ -101,9 +102,9 @@ def test_zero_rows(kernel, with_zero, both_zero, width):
     naive.check_sparse(kernel, X, X[:3])
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("kernel", [Cosine(), ArcCosine(0)], ids=repr)
-@pytest.mark.parametrize("factor", [2.0**-1040, 1e-200, 1e200, 2.0**1021])
+@each("kind", [np.asarray, sparse.csr_array])
+@each("kernel", [Cosine(), ArcCosine(0)])
+@each("factor", [2.0**-1040, 1e-200, 1e200, 2.0**1021])
 def test_angles_do_not_depend_on_the_scale(kernel, factor, kind):
     X = rows(5, 3)
     X[2, :] = X[3, 1] = 0.0
@@ -113,11 +114,10 @@ def test_angles_do_not_depend_on_the_scale(kernel, factor, kind):
     assert np.array_equal(kernel.diag(kind(factor * X)), kernel.diag(X))
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(
+@each("kind", [np.asarray, sparse.csr_array])
+@each(
     ("kernel", "factor"),
     [(Linear(), 1e200), (Linear(1e-200), 1e1), (Polynomial(), 1e60), (Sigmoid(), 1e200), (ArcCosine(2), 1e80)],
-    ids=repr,
 )
 def test_values_that_overflow_are_refused(kernel, factor, kind):
     with pytest.raises(ValueError, match=rf"Values of {re.escape(repr(kernel))} overflow.*scale them"):
@@ -135,7 +135,7 @@ def test_cosine_of_a_row_with_itself_is_exactly_one():
     assert np.array_equal(Cosine()(X).diagonal(), np.ones(50))
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "definite"),
     [
         (Linear(), True),
@@ -161,15 +161,15 @@ def test_bad_degree(degree):
         Polynomial(degree=degree)(rows(4, 3))
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, "a", None])
-@pytest.mark.parametrize(("kernel", "name"), [(Polynomial, "offset"), (Sigmoid, "offset"), (Sigmoid, "scale")])
+@each("value", [np.nan, np.inf, "a", None])
+@each(("kernel", "name"), [(Polynomial, "offset"), (Sigmoid, "offset"), (Sigmoid, "scale")])
 def test_bad_numbers(kernel, name, value):
     with pytest.raises(ValueError, match=rf"{name} is .* finite number"):
         kernel(**{name: value})(rows(4, 3))
 
 
-@pytest.mark.parametrize("length_scale", [0.0, -1.0, np.nan, "wide"])
-@pytest.mark.parametrize("kernel", [Linear, Polynomial])
+@each("length_scale", [0.0, -1.0, np.nan, "wide"])
+@each("kernel", [Linear, Polynomial])
 def test_bad_length_scale(kernel, length_scale):
     with pytest.raises(ValueError, match=r"length_scale is .* must be a positive number"):
         kernel(length_scale=length_scale)(rows(4, 3))

@@ -2,6 +2,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
@@ -23,8 +24,8 @@ def rows(n, width=3, seed=0):
     return np.random.default_rng(seed).normal(size=(n, width))
 
 
-@pytest.mark.parametrize("phi", MAPS, ids=repr)
-@pytest.mark.parametrize("width", [3, 12])
+@each("phi", MAPS)
+@each("width", [3, 12])
 def test_laws(phi, width):
     check_kernel(FeatureMap(phi), rows(10, width), gradients=not isinstance(phi, Haar))
     check_kernel(FeatureMap(phi), rows(10, width).astype(np.float32))

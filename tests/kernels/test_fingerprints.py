@@ -1,6 +1,7 @@
 import naive
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer import SVC, Gram
@@ -9,7 +10,7 @@ from representer.kernels.fingerprints import BitRows
 from representer.kernels.prepared import SparseVectors
 from representer.testing import check_gram, check_kernel
 
-KERNELS = pytest.mark.parametrize("kernel", [Tanimoto(), MinMax()], ids=repr)
+KERNELS = each("kernel", [Tanimoto(), MinMax()])
 
 
 def fingerprints(n, d=70, seed=0):
@@ -24,7 +25,7 @@ def counts(n, seed=0):
 
 
 @KERNELS
-@pytest.mark.parametrize("X", [fingerprints(12), counts(12)], ids=["bits", "counts"])
+@each("X", [fingerprints(12), counts(12)])
 def test_equal_to_the_formula(kernel, X):
     expected = naive.matrix(kernel, X)
     for rows in (X, X.astype(np.float32), X.astype(int), sparse.csr_array(X)):

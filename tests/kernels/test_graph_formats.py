@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer import SVC
@@ -97,7 +98,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@each("name", WHOLE)
 def test_all_formats_give_the_same_graph(name):
     expected = Graphs(EDGES, [0] * 4, ATOMS, BONDS)
     found = Graphs.of([WHOLE[name], WHOLE[name]])[0]
@@ -162,13 +163,13 @@ def test_attributes_by_name():
         Graphs.of([half])
 
 
-@pytest.mark.parametrize("one", [*(name for name in WHOLE), "matrix"])
+@each("one", [*(name for name in WHOLE), "matrix"])
 def test_one_graph_is_not_a_list(one):
     with pytest.raises(TypeError, match=r"^X is one graph; pass \[G\]\.$"):
         Graphs.of(WHOLE.get(one, sparse.csr_array(adjacency())))
 
 
-@pytest.mark.parametrize(
+@each(
     ("graphs", "message"),
     [
         (["CCO"], "Input 0 is 'CCO', which is no graph"),

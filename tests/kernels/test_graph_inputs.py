@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
@@ -91,7 +92,7 @@ def test_no_edges_and_no_nodes():
     assert repr(Graphs([], [], n_graphs=2)[:1]) == "Graphs(1 graph, 0 nodes, 0 edges)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (([(0, 3)], [0, 0, 0, 1]), "Edge 0 joins nodes 0 and 3 of graphs 0 and 1"),
@@ -129,7 +130,7 @@ def test_restored_graphs_are_the_same():
     np.testing.assert_array_equal(found.adjacency(1), graphs.adjacency(1))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("indices", np.array([3, 0, 2, 1, 4, 3])),

@@ -3,6 +3,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from representer import SVC
@@ -105,7 +106,7 @@ def paths(graph, kernel):
     return found
 
 
-KERNELS = pytest.mark.parametrize(
+KERNELS = each(
     ("kernel", "patterns"),
     [
         (VertexHistogram(), histogram),
@@ -116,7 +117,6 @@ KERNELS = pytest.mark.parametrize(
         (WeisfeilerLehman(2, edge_labels=True, edge_label="bond"), subtrees),
         (ShortestPath(), paths),
     ],
-    ids=lambda part: getattr(part, "__name__", repr(part)),
 )
 
 

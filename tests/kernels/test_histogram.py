@@ -1,6 +1,7 @@
 import naive
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.metrics import pairwise
 
 from representer.kernels import Chi2, HistogramIntersection
@@ -21,21 +22,21 @@ def kernels(width):
     return [HistogramIntersection(), Chi2(), Chi2(2.5), Chi2(np.linspace(0.6, 2.5, width))]
 
 
-CASES = [pytest.param(kernel, width, id=f"{kernel!r:.40}-{width}") for width in (3, 12) for kernel in kernels(width)]
+CASES = [(kernel, width) for width in (3, 12) for kernel in kernels(width)]
 
 
-@pytest.mark.parametrize(("kernel", "width"), CASES)
+@each(("kernel", "width"), CASES)
 def test_formulas(kernel, width):
     naive.check_formulas(kernel, rows(5, width), rows(4, width, seed=1))
 
 
-@pytest.mark.parametrize(("kernel", "width"), CASES)
+@each(("kernel", "width"), CASES)
 def test_laws(kernel, width):
     check_kernel(kernel, apart(14, width))
     check_kernel(kernel, apart(14, width).astype(np.float32))
 
 
-@pytest.mark.parametrize(("kernel", "width"), CASES)
+@each(("kernel", "width"), CASES)
 def test_sparse_with_empty_bins(kernel, width):
     X, Y = rows(7, width), rows(4, width, seed=1)
     X[X < 0.8] = Y[Y < 0.8] = 0.0

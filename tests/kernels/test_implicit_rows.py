@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import SVC
 from representer.kernels import (
@@ -21,8 +22,8 @@ COMPARISONS = [Linear(2.0), RBF(3.0), Polynomial(2, length_scale=4.0), Cosine(),
 KERNELS = [GappedKmer(4, 2), Mismatch(3, 1, both_strands=True), WeightedDegree(3)]
 
 
-@pytest.mark.parametrize("compare", [*COMPARISONS, HistogramIntersection()], ids=repr)
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@each("compare", [*COMPARISONS, HistogramIntersection()])
+@each("kernel", KERNELS)
 def test_equal_to_a_comparison_of_the_counts(kernel, compare):
     if compare.compares_by == "minima":  # whose features are weighted themselves, not by the root of their weights
         kernel = WeightedDegree(3, weights=np.ones(3)) if isinstance(kernel, WeightedDegree) else kernel

@@ -3,6 +3,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer.kernels import GappedKmer, Mismatch, Normalized, mismatches
 from representer.kernels.mismatches import common_neighbours
@@ -39,7 +40,7 @@ def neighbours(s, kernel):
     return found
 
 
-KERNELS = pytest.mark.parametrize(
+KERNELS = each(
     ("kernel", "features"),
     [
         (GappedKmer(4, 2), gapped),
@@ -52,7 +53,6 @@ KERNELS = pytest.mark.parametrize(
         (Mismatch(2, 2, alphabet="ACGTN"), neighbours),
         (Mismatch(3, 1, both_strands=True), neighbours),
     ],
-    ids=lambda part: getattr(part, "__name__", repr(part)),
 )
 
 
@@ -108,7 +108,7 @@ def test_cutting_off_distant_pairs_would_not_be_definite():
     assert (min(cut), max(cut)) == (-210, 36750)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "error"),
     [
         (GappedKmer(5, 6), "informative is 6"),

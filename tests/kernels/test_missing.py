@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from each_case import each
 
 from representer import SVC, KernelRidge
 from representer.kernels import RBF, Categorical, Graphs, Kendall, Missing, Normalized, On, Spectrum
@@ -43,7 +44,7 @@ def test_scales_come_from_what_is_there():
     assert found.kernel == RBF().with_default_scales(TABLE[there], np.arange(6.0)[there])
 
 
-@pytest.mark.parametrize(
+@each(
     "X",
     [
         [1.0, None, NAN, np.datetime64("NaT"), pd.NA, pd.NaT],

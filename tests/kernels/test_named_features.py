@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer import SVC, Function, KernelRidge
@@ -35,7 +36,7 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "X"), KERNELS, ids=[repr(kernel) for kernel, _ in KERNELS])
+@each(("kernel", "X"), KERNELS)
 def test_weights_of_features_are_exact(kernel, X):
     """f(x) = <w, phi(x)>, and the largest entries of w are those that are listed."""
     values, names = kernel.features(X)
@@ -52,7 +53,7 @@ def test_weights_of_features_are_exact(kernel, X):
     np.testing.assert_allclose([weight for _, weight in listed], w[largest][w[largest] != 0])
 
 
-@pytest.mark.parametrize(("kernel", "X"), KERNELS, ids=[repr(kernel) for kernel, _ in KERNELS])
+@each(("kernel", "X"), KERNELS)
 def test_a_value_is_what_features_and_inputs_add(kernel, X):
     n = kernel.features(X)[0].shape[0]
     coef = np.random.default_rng(1).normal(size=n)

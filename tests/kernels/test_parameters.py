@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from sklearn.base import clone
 
 from representer.kernels.parameters import Parameters
@@ -12,7 +13,7 @@ class Thing(Parameters):
         self.c = c
 
 
-@pytest.mark.parametrize(
+@each(
     ("left", "right", "equal"),
     [
         (Thing(), Thing(), True),

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer import SVC, KernelRidge
@@ -151,7 +152,7 @@ def test_own_function_of_a_data_frame():
     np.testing.assert_allclose(On(Callable(np.dot, pairs=True), ["a"])(frame), np.outer(frame["a"], frame["a"]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("format", "dtype"),
     [*((format, np.float64) for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")), ("csr", np.float32)],
 )

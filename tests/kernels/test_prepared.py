@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer.kernels import RBF, Chi2, Cosine, Laplacian, Linear, Periodic, prepared
@@ -11,9 +12,9 @@ def rows(n, width, seed=0):
     return X
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.coo_array])
-@pytest.mark.parametrize("width", [3, 12])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("kind", [np.asarray, sparse.csr_matrix, sparse.coo_array])
+@each("width", [3, 12])
+@each("dtype", [np.float32, np.float64])
 def test_products_distances_and_moments(kind, width, dtype):
     X, Y = rows(6, width).astype(dtype), rows(5, width, seed=1).astype(dtype)
     A, B = prepared.lay_out(kind(X)), prepared.lay_out(kind(Y))

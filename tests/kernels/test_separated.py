@@ -6,6 +6,7 @@ from math import factorial
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 
 from representer import Function
 from representer.kernels import (
@@ -48,9 +49,7 @@ ON_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "kernel", [*ON_NUMBERS, Matern(L, nu=60.0), Matern(L, nu=np.inf), RationalQuadratic(1.0, 30.0)]
-)
+@each("kernel", [*ON_NUMBERS, Matern(L, nu=60.0), Matern(L, nu=np.inf), RationalQuadratic(1.0, 30.0)])
 def test_terms_add_up_to_the_kernel(kernel):
     rows = np.vstack([X, NEW, NEW + 1e-6])
     terms = terms_of(kernel, rows, NEW)
@@ -105,7 +104,7 @@ def test_a_linear_part_moves_to_the_mean():
     assert found.base == pytest.approx(float(f(X.mean(axis=0, keepdims=True))[0]), abs=1e-13)
 
 
-@pytest.mark.parametrize("kernel", ON_NUMBERS)
+@each("kernel", ON_NUMBERS)
 def test_shares_add_up_to_the_value(kernel):
     f = Function(kernel, X, COEF, -0.3)
     found = f.column_shares(NEW)

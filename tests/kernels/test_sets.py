@@ -3,13 +3,14 @@ from datetime import date
 import naive
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer.kernels import Intersection, Jaccard, Normalized, Subset
 from representer.kernels.sets import item_key
 from representer.testing import check_kernel
 
-KERNELS = pytest.mark.parametrize("kernel", [Intersection(), Subset(), Jaccard(), 2.0 * Subset() + Jaccard()], ids=repr)
+KERNELS = each("kernel", [Intersection(), Subset(), Jaccard(), 2.0 * Subset() + Jaccard()])
 ALL = naive.subsets("abcd")
 
 

@@ -1,13 +1,14 @@
 import naive
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer.kernels import Brownian
 from representer.testing import check_kernel
 
-WIDTHS = pytest.mark.parametrize("width", [3, 12])
-HURSTS = pytest.mark.parametrize("hurst", [0.3, 0.5, 0.8])
+WIDTHS = each("width", [3, 12])
+HURSTS = each("hurst", [0.3, 0.5, 0.8])
 
 
 def rows(n, width, seed=0):

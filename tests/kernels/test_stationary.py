@@ -1,6 +1,7 @@
 import naive
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
@@ -9,7 +10,7 @@ from representer import KernelRidge
 from representer.kernels import RBF, Laplacian, Matern, Periodic, RationalQuadratic
 from representer.testing import check_kernel
 
-WIDTHS = pytest.mark.parametrize("width", [3, 12])  # distances from differences, and from a matrix product
+WIDTHS = each("width", [3, 12])  # distances from differences, and from a matrix product
 
 
 def rows(n, width, seed=0):
@@ -54,9 +55,9 @@ def test_formulas_and_laws(kernel, width):
     check_kernel(kernel, apart(10, width).astype(np.float32))
 
 
-@pytest.mark.parametrize("n", [1, 2, 40])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [3, 12, 40])
+@each("n", [1, 2, 40])
+@each("dtype", [np.float32, np.float64])
+@each("width", [3, 12, 40])
 def test_each_pair_once_is_the_same_as_all(width, dtype, n):
     A, B = (Matern(1.2).prepare(rows(n, width).astype(dtype)) for _ in range(2))
     assert A.each_pair_once is (n > 1 and width < 40)
@@ -170,7 +171,7 @@ def test_a_fit_prepares_inputs_once_for_each_precision(monkeypatch, rng, n, solv
 
 
 @WIDTHS
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_near_neighbours_far_from_the_origin(width, dtype):
     X = (1000.0 + rows(6, width)).astype(dtype)
     Y = X + dtype(0.001)
@@ -180,8 +181,8 @@ def test_near_neighbours_far_from_the_origin(width, dtype):
 
 
 @WIDTHS
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(("dtype", "exponent"), [("f4", -90), ("f4", 90), ("f8", -1000), ("f8", -300), ("f8", 1000)])
+@each("kind", [np.asarray, sparse.csr_array])
+@each(("dtype", "exponent"), [("f4", -90), ("f4", 90), ("f8", -1000), ("f8", -300), ("f8", 1000)])
 def test_values_do_not_depend_on_the_unit_of_inputs(width, kind, dtype, exponent):
     X, unit = rows(9, width).astype(dtype), np.array(2.0**exponent, dtype)
     for kernel in (RBF(), Matern(nu=2.5), Laplacian()):
@@ -208,8 +209,8 @@ def test_distances_that_overflow_are_refused(kernel, X):
         kernel(X)
 
 
-@pytest.mark.parametrize("kernel", [RBF(), Laplacian(), Matern(nu=0.8), RationalQuadratic()])
-@pytest.mark.parametrize("far", [1e8, 1e200])
+@each("kernel", [RBF(), Laplacian(), Matern(nu=0.8), RationalQuadratic()])
+@each("far", [1e8, 1e200])
 def test_far_points_are_nearly_zero(kernel, far):
     K = kernel(np.array([[0.0], [far]]))
     assert np.all(K.diagonal() == 1.0)

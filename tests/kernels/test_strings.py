@@ -2,6 +2,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 
 from representer.kernels import Normalized, Spectrum
 from representer.kernels.letters import Letters
@@ -28,8 +29,8 @@ def random_strings(n, length, letters, seed=0):
     return ["".join(rng.choice(list(letters), rng.integers(0, length))) for _ in range(n)]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-@pytest.mark.parametrize("X", [SHORT, UNICODE, random_strings(8, 30, "ab"), ["", "a"], ["", ""]], ids=str)
+@each("k", [1, 2, 3, 5])
+@each("X", [SHORT, UNICODE, random_strings(8, 30, "ab"), ["", "a"], ["", ""]])
 def test_equal_to_enumeration(X, k):
     assert np.array_equal(Spectrum(k)(X), naive.matrix(Spectrum(k), X))
 
@@ -45,7 +46,7 @@ def test_long_words(letters):
     assert np.array_equal(Spectrum(40)(X[3:], X[:3]), naive.matrix(Spectrum(40), X[3:], X[:3]))
 
 
-@pytest.mark.parametrize("k", [3, 62, 63, 64, 66, 100, 124, 125, 299, 301, 10**9])
+@each("k", [3, 62, 63, 64, 66, 100, 124, 125, 299, 301, 10**9])
 def test_words_of_any_length(k):
     """Up to 62 letters of two are one number; longer words are pairs, pairs of pairs, or overlap."""
     new, train = random_strings(2, 300, "ab", seed=2), random_strings(3, 300, "ab", seed=3)
@@ -66,8 +67,8 @@ def test_memory_does_not_grow_with_the_length_of_words(peak_of):
     assert peak < 5e6
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize(
+@each("k", [1, 2, 3])
+@each(
     ("new", "train"),
     [
         (["ACG", "XYZ", "", "AXCG"], SHORT),

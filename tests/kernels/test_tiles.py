@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
@@ -45,8 +46,8 @@ def test_new_tile():
     assert tiles.new_tile(kernel, A, A, np.float32).dtype == np.float32
 
 
-@pytest.mark.parametrize("n", [1, 40, 384, 385])
-@pytest.mark.parametrize("kernel", [RBF(1.5), RBF(1.5) * Linear()], ids=str)
+@each("n", [1, 40, 384, 385])
+@each("kernel", [RBF(1.5), RBF(1.5) * Linear()])
 def test_symmetric_tiles_are_exactly_symmetric_with_exact_diagonals(kernel, n):
     A = kernel.prepare(rows(n, 12))
     for out in (np.full((n, n), np.nan), np.full((n, 2 * n), np.nan)[:, ::2]):  # in place, or by a buffer
@@ -59,8 +60,8 @@ def test_symmetric_tiles_are_exactly_symmetric_with_exact_diagonals(kernel, n):
     np.testing.assert_allclose(tile, out, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("known", "n"), [(0, 5), (0, 600), (3, 5), (300, 301), (300, 600), (600, 600)])
+@each("dtype", [np.float32, np.float64])
+@each(("known", "n"), [(0, 5), (0, 600), (3, 5), (300, 301), (300, 600), (600, 600)])
 def test_block_grows(known, n, dtype):
     """Values between the first inputs stay, and so does what is behind the last column."""
     kernel = 2.0 * RBF(1.5) + Linear()
@@ -108,7 +109,7 @@ def sides(used, others, dtype=np.float64):
     return X.astype(dtype), Y.astype(dtype)
 
 
-@pytest.mark.parametrize(
+@each(
     ("used", "others", "left"),
     [
         (np.arange(60), np.arange(30, 90), 30),
@@ -117,8 +118,8 @@ def sides(used, others, dtype=np.float64):
         (np.arange(95), np.arange(5, WIDE), WIDE),  # too few to leave out
     ],
 )
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [2.0 * RBF(9.0), Linear() ** 2], ids=repr)
+@each("dtype", [np.float32, np.float64])
+@each("kernel", [2.0 * RBF(9.0), Linear() ** 2])
 def test_products_do_not_need_columns_that_are_zero_on_one_side(used, others, left, kernel, dtype):
     X, Y = sides(used, others, dtype)
     B = kernel.prepare(Y, like=kernel.prepare(X * 0.0))

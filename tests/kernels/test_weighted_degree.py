@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer.kernels import Normalized, WeightedDegree
 from representer.testing import check_gram, check_kernel
@@ -20,7 +21,7 @@ def value(s, t, kernel):
     return total
 
 
-KERNELS = pytest.mark.parametrize(
+KERNELS = each(
     "kernel",
     [
         WeightedDegree(3),
@@ -31,7 +32,6 @@ KERNELS = pytest.mark.parametrize(
         WeightedDegree(2, shift=1, weights=[1.0, 0.2]),
         WeightedDegree(2, shift=20),
     ],
-    ids=repr,
 )
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from scipy import stats
 from scipy.integrate import quad
 from scipy.special import gamma
@@ -8,7 +9,7 @@ from sklearn.neighbors import KernelDensity
 from representer.kernels import RBF
 from representer.kernels.windows import WINDOWS, window_of, window_sums
 
-NAMES = pytest.mark.parametrize("name", WINDOWS)
+NAMES = each("name", WINDOWS)
 FORMULAS = {
     "gaussian": lambda r: np.exp(-(r**2) / 2),
     "exponential": lambda r: np.exp(-r),
@@ -40,7 +41,7 @@ def radial(name, d, function=lambda r: 1.0):
 
 
 @NAMES
-@pytest.mark.parametrize("d", [1, 2, 3, 7, 20])
+@each("d", [1, 2, 3, 7, 20])
 def test_windows_integrate_to_one(name, d):
     window = WINDOWS[name]
     assert np.exp(window.log_integral(d)) == pytest.approx(radial(name, d), rel=1e-9)
@@ -69,7 +70,7 @@ def test_integrals_are_those_of_scikit_learn(name, theirs, d):
 
 
 @NAMES
-@pytest.mark.parametrize("d", [1, 4])
+@each("d", [1, 4])
 def test_radii_follow_the_window(name, d):
     """A Kolmogorov-Smirnov test that a right sampler fails once in a million seeds."""
     radii = WINDOWS[name].radii(d, 4000, np.random.default_rng(0))
@@ -80,7 +81,7 @@ def test_radii_follow_the_window(name, d):
 
 
 @NAMES
-@pytest.mark.parametrize("d", [1, 2])
+@each("d", [1, 2])
 def test_which_windows_are_mercer_kernels(name, d):
     """On a dense grid of points the smallest eigenvalue tells."""
     points = (
@@ -95,8 +96,8 @@ def test_which_windows_are_mercer_kernels(name, d):
 
 
 @NAMES
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("leave_out", [False, True])
+@each("dtype", [np.float32, np.float64])
+@each("leave_out", [False, True])
 def test_sums_are_double_loops(name, dtype, leave_out):
     """More rows and columns than one tile has, and several bandwidths at once."""
     rng = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer.losses import Absolute, Hinge, Logistic, Loss, Pinball, Poisson, Squared
 
@@ -24,8 +25,8 @@ def test_parameters_are_printed_and_compared():
     assert Pinball(0.9) != Pinball(0.8)
 
 
-@pytest.mark.parametrize("loss", [Squared(), Absolute(), Pinball(0.1), Hinge(), Logistic(), Poisson()], ids=repr)
-@pytest.mark.parametrize("size", [1e-8, 0.1, 100.0])
+@each("loss", [Squared(), Absolute(), Pinball(0.1), Hinge(), Logistic(), Poisson()])
+@each("size", [1e-8, 0.1, 100.0])
 def test_balance(loss, size, rng):
     """The sum is zero to rounding, in the domain, however far away the point was."""
     y = np.where(np.arange(40) % 3 == 0, 1.0, -1.0)[:, None] if loss.targets == "signs" else np.arange(40.0)[:, None]

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from scipy.optimize import minimize_scalar
 
 from representer.losses import BoxLoss, EpsilonInsensitive, Hinge, Pinball
@@ -23,8 +24,8 @@ def test_by_hand():
     np.testing.assert_allclose(Lopsided().gradient(y, np.array([-1.3, -0.2, 0.3, 2.3])), [-2.0, 0.0, 0.0, 0.5])
 
 
-@pytest.mark.parametrize("loss", [Lopsided(), EpsilonInsensitive(0.2), Pinball(0.8), Hinge()], ids=repr)
-@pytest.mark.parametrize("mu", [0.1, 2.0])
+@each("loss", [Lopsided(), EpsilonInsensitive(0.2), Pinball(0.8), Hinge()])
+@each("mu", [0.1, 2.0])
 def test_envelope_is_the_least_of_loss_and_distance(loss, mu):
     """Moreau: the maximum over v equals the minimum over g of l(g) + (f - g)^2 / (2 mu)."""
     y = np.array([1.0])

@@ -4,6 +4,7 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+from each_case import each
 from sklearn.datasets import load_iris
 
 from representer import (
@@ -43,8 +44,8 @@ def close(found, known, dtype):
     np.testing.assert_allclose(found, known, atol=1e-10 if dtype == np.float64 else 1e-4 * np.abs(known).max())
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(
+@each("dtype", [np.float64, np.float32])
+@each(
     ("model", "y"),
     [
         (KernelRidge(0.1, fit_intercept=True), Y),
@@ -68,7 +69,7 @@ def test_deviations_of_processes(normalize_y):
 
 
 @pytest.mark.filterwarnings("ignore:The search stopped at its time_limit")
-@pytest.mark.parametrize(
+@each(
     ("model", "y"),
     [
         (SVC(probability=True), LABELS),

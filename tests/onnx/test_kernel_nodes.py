@@ -2,7 +2,7 @@
 
 import numpy as np
 import onnxruntime
-import pytest
+from each_case import each
 
 from representer.kernels import (
     RBF,
@@ -53,7 +53,7 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@each("kernel", KERNELS)
 def test_values(kernel):
     rows, points = np.concatenate([X + 100.0, Z[:1], np.zeros((1, 3))]), np.concatenate([Z, np.zeros((1, 3))])
     graph = Graph(np.float64)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from preimage_cases import NESTED, POINTS, PRODUCTS, RADIAL, inputs, representers
 from scipy import sparse
 from sklearn.datasets import load_digits
@@ -16,7 +17,7 @@ from representer.preimage.target import Target
 CASES = RADIAL | PRODUCTS
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_finds_the_input_of_a_representer(case):
     f = representers(CASES[case], POINTS, inputs())
     np.testing.assert_allclose(distances(Target(f)), POINTS, atol=1e-3 if case == "Matern" else 1e-6)

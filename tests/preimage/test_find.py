@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from each_case import each
 from hypothesis import given
 from hypothesis import strategies as st
 from preimage_cases import NESTED, POINTS, PRODUCTS, RADIAL, inputs, representers
@@ -39,7 +40,7 @@ def methods_for(kernel):
     return [m for m in ON_VECTORS if m not in never]
 
 
-@pytest.mark.parametrize("kernel", [*RADIAL.values(), *PRODUCTS.values(), *NESTED.values()], ids=repr)
+@each("kernel", [*RADIAL.values(), *PRODUCTS.values(), *NESTED.values()])
 def test_preimage_of_a_representer_is_its_input(kernel):
     X = inputs(20)
     for method in methods_for(kernel):
@@ -215,7 +216,7 @@ def test_lists_and_frames_of_numbers_are_rows():
     np.testing.assert_allclose(thin, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "message", "call"),
     [
         (TypeError, r"RBF\(\) is not a Function", lambda f: preimage(RBF())),

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from preimage_cases import NESTED, POINTS, PRODUCTS, RADIAL, inputs, random_function, representers
 from scipy.optimize import minimize
 
@@ -11,7 +12,7 @@ from representer.preimage.target import Target
 CASES = RADIAL | PRODUCTS | NESTED
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_finds_the_input_of_a_representer(case):
     f = representers(CASES[case], POINTS, inputs())
     np.testing.assert_allclose(gradient(Target(f)), POINTS, atol=5e-3 if case == "Matern" else 2e-4)

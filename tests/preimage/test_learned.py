@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from preimage_cases import NESTED, POINTS, PRODUCTS, RADIAL, inputs, random_function, representers
 from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
@@ -12,7 +13,7 @@ from representer.preimage.target import Target
 CASES = RADIAL | PRODUCTS | NESTED
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_finds_the_input_of_a_representer(case):
     f = representers(CASES[case], POINTS, inputs(100))
     np.testing.assert_allclose(learned(Target(f), alpha=1e-6), POINTS, atol=0.03)

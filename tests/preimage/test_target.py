@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from preimage_cases import NESTED, RADIAL, inputs, random_function
 from scipy import sparse
 
@@ -29,7 +30,7 @@ def test_distances_equal_norms_of_differences(kernel, rng):
     np.testing.assert_allclose(target.to_training(), every, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [*RADIAL.values(), *NESTED.values(), Linear()], ids=repr)
+@each("kernel", [*RADIAL.values(), *NESTED.values(), Linear()])
 def test_gradients_are_derivatives(kernel, rng):
     target = Target(random_function(kernel, rng))
     Z, numbers, step = rng.normal(size=(5, 3)), np.arange(5), 1e-5

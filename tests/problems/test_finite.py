@@ -1,7 +1,7 @@
 """Problems in a span: sums over rows against plain algebra, and gaps that bound the distance to the least objective."""
 
 import numpy as np
-import pytest
+from each_case import each
 
 from representer.gram.design import Design
 from representer.kernels import Linear
@@ -63,8 +63,8 @@ def test_values_on_a_line():
     np.testing.assert_allclose(values, expected)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Pinball(0.3), Squared()], ids=repr)
-@pytest.mark.parametrize("intercept", [True, False])
+@each("loss", [Logistic(), Hinge(), Pinball(0.3), Squared()])
+@each("intercept", [True, False])
 def test_dual_values_bound_all_objectives(loss, intercept):
     """Weak duality: no point has an objective below the dual value of another."""
     p = problem(loss, intercept=intercept)

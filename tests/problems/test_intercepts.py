@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from machine_cases import LOSSES, problem
 
 from representer.losses import Absolute, CustomLoss, Poisson, Squared
@@ -11,8 +12,8 @@ def flat(values, outputs=1):
     return Point(np.zeros((len(values), outputs)), np.zeros(outputs), values)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("size", [1e-300, 1.0, 1e100])
+@each("loss", LOSSES)
+@each("size", [1e-300, 1.0, 1e100])
 def test_no_other_constant_gives_a_lower_loss(loss, size, rng):
     p = problem(loss, weighted=True)
     values = rng.normal(size=(p.n, loss.outputs(p.y)))

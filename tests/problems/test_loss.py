@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from machine_cases import CAUCHY, LOSSES, brute_force, dense, only_gradient, problem
 from ridge_cases import ridge
 
@@ -28,8 +29,8 @@ def objective(p, point):
     return float(losses.sum()) + p.regularizer.value(t), float(np.abs(losses).sum()) + p.regularizer.value(t)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("R", REGULARIZERS, ids=repr)
+@each("loss", LOSSES)
+@each("R", REGULARIZERS)
 def test_judgement_of_any_point(loss, R, rng):
     """primal and scale are those of the textbook, and no lower bound is above any objective."""
     for intercept in (True, False):
@@ -166,9 +167,9 @@ class Off(Packed):
         return self.factor * super().__matmul__(V)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Absolute(), Pinball([0.2, 0.7])], ids=repr)
-@pytest.mark.parametrize("R", [SquaredNorm(0.3), Power(0.2, 3.0)], ids=repr)
-@pytest.mark.parametrize("factor", [1.0, 1.0 + 1e-4, 0.9])
+@each("loss", [Logistic(), Absolute(), Pinball([0.2, 0.7])])
+@each("R", [SquaredNorm(0.3), Power(0.2, 3.0)])
+@each("factor", [1.0, 1.0 + 1e-4, 0.9])
 def test_the_error_of_rough_products_widens_the_gap(loss, R, factor, rng):
     """However wrong they are, primal and dual value are within the gap, and the bound holds for every function."""
     p = problem(loss, n=40, regularizer=R, weighted=True)

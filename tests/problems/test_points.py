@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from machine_cases import LOSSES, dense, problem
 
 from representer.problems.points import DualPoint, Point, Solution
@@ -16,7 +17,7 @@ def test_points_of_a_line_and_of_columns(rng):
     assert a.squared_norm == max(float(np.sum(a.coef * a.applied)), 0.0)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@each("loss", LOSSES)
 def test_dual_points_are_bounds(loss, rng):
     """No value of a dual point is above any objective, and the one without a product is not above the exact one."""
     p = problem(loss, weighted=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import stats
 from scipy.linalg import hilbert
 from sklearn.base import clone
@@ -39,7 +40,7 @@ CASES = {
     "strings": (1.3 * Normalized(Spectrum(2)) + 0.4, STRINGS),
 }
 PAIRS = [("nested", 1), ("periodic", 3), ("rational", 1), ("several tiles", 1), ("strings", 3)]
-PROBLEMS = pytest.mark.parametrize(("case", "targets"), PAIRS)
+PROBLEMS = each(("case", "targets"), PAIRS)
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +123,7 @@ def test_number_of_threads_does_not_matter(function):
 
 
 @PROBLEMS
-@pytest.mark.parametrize("function", OBJECTIVES)
+@each("function", OBJECTIVES)
 def test_gradient_by_hyperparameters_equals_differences(function, case, targets):
     kernel, X, Y, noise = problem(case, targets)
     result = evaluate(function, kernel, X, Y, noise)
@@ -165,7 +166,7 @@ def test_gradient_names_every_hyperparameter_in_its_shape(function):
 
 
 @PROBLEMS
-@pytest.mark.parametrize("function", OBJECTIVES)
+@each("function", OBJECTIVES)
 def test_gradient_by_noise_equals_differences(function, case, targets):
     kernel, X, Y, noise = problem(case, targets)
     direction = noise * np.random.default_rng(4).uniform(-1.0, 1.0, len(noise))
@@ -248,16 +249,16 @@ def test_both_triangles_of_the_inverse():
     np.testing.assert_array_equal(inverse, inverse.T)
 
 
-@pytest.mark.parametrize("noise", [1.0, 1e-4, 1e-9])
-@pytest.mark.parametrize("kernel", [RBF(1.0), Matern(2.0), Linear() + 3.0])
+@each("noise", [1.0, 1e-4, 1e-9])
+@each("kernel", [RBF(1.0), Matern(2.0), Linear() + 3.0])
 def test_condition_is_within_ten_of_the_truth(kernel, noise):
     v = np.full(len(NUMBERS), noise)
     truth = np.linalg.cond(covariance(kernel, NUMBERS, v), 1)
     assert truth / 10 < Factor(kernel, kernel.prepare(NUMBERS), v).condition < 10 * truth
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize(
+@each("scale", [1e-6, 1.0, 1e6])
+@each(
     ("kernel", "X"),
     [
         (Linear(), np.repeat(NUMBERS, 4, axis=0)),

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import _parallel
 from representer.kernels import RBF, Laplacian, Matern
 from representer.processes import single_precision as module
 from representer.processes.single_precision import SinglePosterior
 
-NOISE = pytest.mark.parametrize("constant", [True, False], ids=["one noise", "noise per input"])
+NOISE = each("constant", [True, False])
 
 
 @pytest.fixture(autouse=True)

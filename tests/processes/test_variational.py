@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 from scipy import stats
 from sklearn.base import clone
 
@@ -20,7 +21,7 @@ KERNELS = [
     0.7 * Matern(1.2, nu=2.5) + 0.3 * Linear(),
     0.5 * RBF(2.0) * (Polynomial(2, 0.5, 1.5) + 1.0),
 ]
-ALL = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+ALL = each("kernel", KERNELS)
 
 
 def landmarks(kernel, X=X, U=U, noise=NOISE, Y=Y):

@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer.rows.layout import Layout, same_layout, signature
@@ -49,7 +50,7 @@ def test_columns_of_arrays_by_number():
     assert Layout().split(sparse.coo_array(A), "It")[0].shape == (3, 4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("layout", "batch", "message"),
     [
         (Layout("t"), FRAME[["a", "b"]], "Batch 3 has no column 't'; its columns are a, b"),

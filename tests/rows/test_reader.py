@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer.rows.reader import ahead, recut
 
@@ -51,8 +52,8 @@ def test_a_consumer_that_stops_ends_the_reader():
     assert not readers()
 
 
-@pytest.mark.parametrize("lengths", [[10], [1] * 10, [3, 0, 7], [4, 4, 2], [9, 1]])
-@pytest.mark.parametrize("skip", [0, 4, 10])
+@each("lengths", [[10], [1] * 10, [3, 0, 7], [4, 4, 2], [9, 1]])
+@each("skip", [0, 4, 10])
 def test_blocks_do_not_depend_on_the_lengths_of_batches(lengths, skip):
     X, ends = np.arange(20.0).reshape(10, 2), np.cumsum(lengths)
     batches = ((X[end - n : end], None, X[end - n : end, 0]) for n, end in zip(lengths, ends, strict=True))

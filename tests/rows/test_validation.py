@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each
 from scipy import sparse
 
 from representer import KernelRidge
@@ -46,7 +47,7 @@ def test_arrays_after_frames():
     assert check_inputs(model, X, RBF(), reset=False) is X
 
 
-@pytest.mark.parametrize(
+@each(
     ("X", "message"),
     [
         (np.array([[1.0, np.nan]]), "contains NaN"),
@@ -56,7 +57,7 @@ def test_arrays_after_frames():
         (np.ones((2, 0)), "minimum of 1 is required"),
     ],
 )
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_arrays_with_faults(X, message, dtype):
     with pytest.raises(ValueError, match=message):
         check_inputs(KernelRidge(), X.astype(dtype), RBF(), reset=True)

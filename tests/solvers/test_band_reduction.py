@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from ridge_cases import CASES, WITH, problem, solution
 
 from representer.kernels import RBF
@@ -7,7 +8,7 @@ from representer.solvers import band_reduction
 from representer.solvers.band_reduction import WIDTH, BandReduction, orthogonal, reduce
 from representer.solvers.eigendecomposition import Decomposition
 
-SIZES = pytest.mark.parametrize("n", [1, 2, WIDTH, WIDTH + 1, 2 * WIDTH + 1, 151])
+SIZES = each("n", [1, 2, WIDTH, WIDTH + 1, 2 * WIDTH + 1, 151])
 """One panel and less, panels that end with the matrix or do not, and several tiles."""
 
 
@@ -41,7 +42,7 @@ def dense(B):
 
 
 @SIZES
-@pytest.mark.parametrize("threads", [1, 2])
+@each("threads", [1, 2])
 def test_reduction_is_orthogonal_and_banded(n, threads, rng):
     """Q'Q = I and Q B Q' = A to rounding, with as many diagonals as stated, for any symmetric matrix."""
     for name, A in matrices(n, rng):

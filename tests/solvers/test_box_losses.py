@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from machine_cases import KINKED, budget, dense, problem
 
 from representer.losses import Absolute, EpsilonInsensitive, Hinge, Logistic, Pinball
@@ -32,8 +33,8 @@ def test_dual_is_that_of_the_problem(loss, rng):
     assert p.strength * value == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", SINGLE, ids=repr)
-@pytest.mark.parametrize("tol", [1e-3, 1e-9])
+@each("loss", SINGLE)
+@each("tol", [1e-3, 1e-9])
 def test_gap_is_within_the_tolerance(loss, tol):
     p = problem(loss, n=250, strength=0.1, weighted=True)
     found = solve(p, tol)

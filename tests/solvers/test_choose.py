@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from each_case import each
 from ridge_cases import of, problem
 from sklearn.base import clone
 
@@ -43,7 +44,7 @@ def rows(n, alpha=1.0, scale=1.0, targets=1):
     return RidgeProblem(Rows(n, scale), np.broadcast_to(0.0, (n, targets)), np.full(targets, alpha))
 
 
-@pytest.mark.parametrize(
+@each(
     ("n", "alpha", "solver", "chosen", "reason"),
     [
         (100, 1.0, "auto", "cholesky", "n is small"),
@@ -249,7 +250,7 @@ def test_bytes_of_a_plan_are_those_of_the_fit(name, peak_of, monkeypatch):
         assert 0.8 * plan.bytes < model.certificate_.bytes < 1.2 * plan.bytes
 
 
-@pytest.mark.parametrize("model", [clone(model).set_params(memory=10**6) for model, _ in MODELS.values()], ids=MODELS)
+@each("model", [clone(model).set_params(memory=10**6) for model, _ in MODELS.values()])
 def test_a_plan_that_is_refused_is_what_fit_raises(model):
     X = np.random.default_rng(0).normal(size=(2000, 3))
     y = np.arange(2000) % 3

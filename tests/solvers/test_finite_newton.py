@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import KernelMachine, Nystroem
 from representer.gram.design import Design
@@ -35,8 +36,8 @@ def problem(loss, y, **options):
     return FiniteProblem(Design(KERNEL.basis(X)), ArrayRows(X, y, weights), loss, 0.5, outputs=outputs, **options)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize(("loss", "y", "tol"), CASES, ids=lambda case: repr(case) if hasattr(case, "value") else "")
+@each("intercept", [True, False])
+@each(("loss", "y", "tol"), CASES)
 def test_objectives_of_exact_solvers(loss, y, tol, intercept):
     found = finite_newton.solve(problem(loss, y, intercept=intercept), Budget(memory=10**9, tol=tol), "test")
     assert found.certificate.converged

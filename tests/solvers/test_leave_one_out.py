@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_case import each
 from ridge_cases import WITH, leave_one_out, problem, values
 from sklearn.base import clone
 
@@ -9,7 +10,7 @@ from representer import Gram
 from representer.kernels import RBF, Linear, Matern, Polynomial, RationalQuadratic
 from representer.solvers.leave_one_out import loo_bytes, loo_error
 
-KERNELS = pytest.mark.parametrize(
+KERNELS = each(
     "kernel",
     [
         RBF(1.3),
@@ -18,7 +19,6 @@ KERNELS = pytest.mark.parametrize(
         0.5 * Matern(0.9, nu=2.5) + Linear(2.0) * RBF(1.5) + 0.3,
         Polynomial(degree=2, offset=0.5, length_scale=1.5),
     ],
-    ids=repr,
 )
 
 
@@ -44,7 +44,7 @@ def test_value_equals_n_fits(weighted, intercept):
 
 
 @KERNELS
-@pytest.mark.parametrize(("weighted", "intercept"), [(False, True), (True, False)])
+@each(("weighted", "intercept"), [(False, True), (True, False)])
 def test_gradient(kernel, weighted, intercept):
     p = positive(weighted, intercept, kernel)
     _, gradients, by_alpha = loo_error(p)

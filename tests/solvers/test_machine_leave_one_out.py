@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import Gram
 from representer.kernels import Matern
@@ -56,8 +57,8 @@ def test_predictions_are_near_those_of_n_fits(loss):
     assert found.total == pytest.approx(float((WEIGHTS * (loss.value(y, exact) + least)).sum()), rel=0.1)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("intercept", [True, False])
+@each("loss", LOSSES)
+@each("intercept", [True, False])
 def test_gradient(loss, intercept):
     found, step = at(loss, intercept=intercept), 1e-4
 

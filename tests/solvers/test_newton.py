@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from each_case import each
 from machine_cases import KINKED, SMOOTH, brute_force, budget, dense, problem
 from ridge_cases import ridge
 from sklearn.svm import SVC, SVR
@@ -39,8 +40,8 @@ def relative(p, found):
     return (found.primal - found.dual.value) / p.scale(found.point)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize(("strength", "intercept"), [(1e-3, True), (0.3, False), (30.0, True)])
+@each("loss", LOSSES)
+@each(("strength", "intercept"), [(1e-3, True), (0.3, False), (30.0, True)])
 def test_gap_closes(loss, strength, intercept):
     p = problem(loss, intercept=intercept, weighted=True, strength=strength)
     found = solve(p)
@@ -73,8 +74,8 @@ def test_gap_bounds_the_suboptimality_at_every_step(loss):
         assert found.steps <= steps
 
 
-@pytest.mark.parametrize("strength", [1e-4, 1e-2])
-@pytest.mark.parametrize("seed", range(4))
+@each("strength", [1e-4, 1e-2])
+@each("seed", range(4))
 def test_digits_where_coefficients_are_large(strength, seed):
     """K of low rank and large weights: coefficients of a million leave the values right, step by step.
 

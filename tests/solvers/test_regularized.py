@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_case import each
 from machine_cases import CAUCHY, LOSSES, brute_force, budget, dense, only_gradient, problem
 
 from representer.losses import (
@@ -59,8 +60,8 @@ def check_laws(p, found, tol):
         assert certificate.residual == pytest.approx(certificate.gap / scale, rel=1e-9 + rounding / scale)
 
 
-@pytest.mark.parametrize("R", REGULARIZERS, ids=IDS)
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@each("R", REGULARIZERS)
+@each("loss", LOSSES)
 def test_every_loss_with_every_regularizer(loss, R):
     """It converges, and the squared norm with the effective strength has the same solution."""
     p = problem(loss, n=20, weighted=True, regularizer=R)
@@ -74,7 +75,7 @@ def test_every_loss_with_every_regularizer(loss, R):
         assert again == pytest.approx(found.certificate.primal, rel=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_gap_bounds_the_suboptimality(seed):
     """Random weights over ten decades, strengths, and rough solutions: their bounds are below a better objective."""
     rng = np.random.default_rng(seed)

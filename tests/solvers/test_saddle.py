@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import each
 
 from representer import Gram
 from representer.kernels import RBF, Multiquadric, Polyharmonic, ThinPlate
@@ -14,7 +15,7 @@ Y = np.stack([np.sin(3.0 * X[:, 0]) + X[:, 1], X[:, 0] ** 2 - X[:, 1]], axis=1) 
 WEIGHTS = RNG.uniform(0.3, 2.0, 30)
 CENTERS = RNG.uniform(-1.0, 1.0, (9, 2))
 CASES = [(ThinPlate(), 1), (0.5 * Polyharmonic(4) + RBF(0.7), 2), (Multiquadric(0.5), 0), (RBF(0.4), -1)]
-ALL = pytest.mark.parametrize(("kernel", "degree"), CASES, ids=repr)
+ALL = each(("kernel", "degree"), CASES)
 
 
 def monomials(X, degree):
@@ -36,7 +37,7 @@ def values(kernel, degree, solution, Z, centers):
 
 
 @ALL
-@pytest.mark.parametrize("alpha", [0.0, 0.3])
+@each("alpha", [0.0, 0.3])
 def test_solves_the_saddle_system(kernel, degree, alpha):
     a, b = saddle(kernel, degree).solve(alpha, Y)
     P, m = monomials(X, degree), b.shape[0]
@@ -46,7 +47,7 @@ def test_solves_the_saddle_system(kernel, degree, alpha):
 
 
 @ALL
-@pytest.mark.parametrize("solver", [saddle, restricted])
+@each("solver", [saddle, restricted])
 def test_leaving_one_out_equals_refits(kernel, degree, solver):
     centers = X if solver is saddle else CENTERS
     errors = solver(kernel, degree).leave_one_out(np.array([7.0, 0.3]), Y)[1]
@@ -59,7 +60,7 @@ def test_leaving_one_out_equals_refits(kernel, degree, solver):
 
 
 @ALL
-@pytest.mark.parametrize("alpha", [0.0, 0.3])
+@each("alpha", [0.0, 0.3])
 def test_restricted_fit_has_the_least_objective(kernel, degree, alpha):
     """Normal equations: the gradient is zero along all coefficients that are allowed."""
     a, b = restricted(kernel, degree).solve(alpha, Y)
@@ -100,8 +101,8 @@ def test_as_many_points_as_polynomials_is_the_polynomial():
     np.testing.assert_allclose(monomials(X[rows], 1) @ b, Y[rows], rtol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(9, 4), (3, 5), (5, 5), (4, 0), (1, 1)])
-@pytest.mark.parametrize("dependent", [False, True])
+@each("shape", [(9, 4), (3, 5), (5, 5), (4, 0), (1, 1)])
+@each("dependent", [False, True])
 def test_rotation(shape, dependent):
     P = RNG.normal(size=shape)
     if dependent and shape[1] > 1:

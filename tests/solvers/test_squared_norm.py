@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 from machine_cases import CAUCHY, LOSSES, budget, dense, only_gradient, problem
 
 from representer.losses import Hinge, Logistic, Pinball, Squared
@@ -30,7 +31,7 @@ def test_solver_of_each_loss(loss, intercept, name):
     assert bool(solutions.smo_steps) == (name == "SMO")
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@each("loss", LOSSES)
 def test_warm_starts_along_strengths(loss):
     p = problem(loss, n=40, weighted=True)
     solutions, start = Solutions(p, budget()), None

@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import polars as pl
 import pytest
+from each_case import each
 
 from representer.tables.column_types import column_types, parsed_dates, type_of
 from representer.tables.reading import TableError, read_table
@@ -17,7 +18,7 @@ def words(values):
     return pl.Series("x", [None if value is None else str(value) for value in values], pl.String)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "kind", "how"),
     [
         ([None] * N, "empty", ""),

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from each_case import each
 
 from representer.tables.column_types import column_types
 from representer.tables.reading import TableError, read_table
@@ -31,7 +32,7 @@ def test_tasks():
     assert found([0.5, 2.0, 5.0], "huber")[0].loss == "huber"
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "options", "words"),
     [
         ([None, None], {}, "missing in all rows"),

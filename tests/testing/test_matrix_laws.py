@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from broken_kernels import Broken, ByPosition
+from each_case import each
 
 from representer.gram.low_rank import LowRank
 from representer.gram.operator import Meter
@@ -87,7 +88,7 @@ def test_check_gram_finds_wrong_counts(X, monkeypatch):
         check_gram(RBF(), X)
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "lie", "law"),
     [
         ("shape", property(lambda self: (8, 7)), r"shape is \(8, 7\), not \(8, 8\)"),

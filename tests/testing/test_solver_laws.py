@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import ridge_cases
+from each_case import each
 
 from representer.solvers import cholesky, conjugate_gradient
 from representer.testing import (
@@ -22,7 +23,7 @@ def solver(plan=lambda plan: plan, change=lambda certificate: {}, write=lambda p
     return SimpleNamespace(name="cholesky", cost=lambda *given: plan(cholesky.cost(*given)), solve=solve)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "law"),
     [
         ({"plan": lambda p: replace(p, solver="other")}, "the plan is for 'other'"),

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
+from each_case import each
 from scipy.linalg import solve_triangular
 
 from representer._loops.simd import banded
 
 
-@pytest.mark.parametrize(("n", "b"), [(4, 4), (8, 16), (16, 8), (44, 8), (40, 12)])
-@pytest.mark.parametrize("columns", [12, 24, 60])
+@each(("n", "b"), [(4, 4), (8, 16), (16, 8), (44, 8), (40, 12)])
+@each("columns", [12, 24, 60])
 def test_column_norms(n, b, columns, rng):
     """Also where the band is wider than the matrix."""
     i, j = np.arange(n)[:, None], np.arange(n)

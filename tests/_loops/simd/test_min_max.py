@@ -1,5 +1,5 @@
 import numpy as np
-import pytest
+from each_case import each
 
 from representer._loops.jit import loop
 from representer._loops.simd.min_max import greatest, least
@@ -13,8 +13,8 @@ def extremes(values):
     return low, high
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 2, 31, 1000])
+@each("dtype", [np.float32, np.float64])
+@each("n", [1, 2, 31, 1000])
 def test_extremes_of_an_array(n, dtype):
     values = np.random.default_rng(n).normal(size=n).astype(dtype)
     assert extremes(values) == (values.min(), values.max())

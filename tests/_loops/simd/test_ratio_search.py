@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops.jit import loop
 from representer._loops.simd import ratio_search
@@ -22,8 +23,8 @@ def ratios(row, diagonal, own, g_down, low, small):
     return gain * gain / np.maximum(own + diagonal - 2 * row, small)
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 15, 16, 17, 31, 32, 50, 203])
-@pytest.mark.parametrize("types", TYPES, ids=str)
+@each("n", [1, 7, 8, 15, 16, 17, 31, 32, 50, 203])
+@each("types", TYPES)
 def test_greatest_ratio(types, n, rng):
     k, g = types
     rel = 4.0 * float(np.finfo(k).eps)

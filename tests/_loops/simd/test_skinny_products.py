@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from each_case import each
 
 from representer._loops.simd import skinny_products
 
@@ -11,9 +12,9 @@ def part_of(A, layout):
     return np.concatenate([A, A[:, :1]], axis=1)[:, :-1] if layout == "rows" else np.repeat(A, 2, axis=0)[::2]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("layout", ["rows", "columns", "apart"])
-@pytest.mark.parametrize("shape", [(3, 5, 2), (4, 2, 1), (5, 7, 12), (8, 3, 24), (11, 20, 25), (6, 5, 50)])
+@each("dtype", [np.float32, np.float64])
+@each("layout", ["rows", "columns", "apart"])
+@each("shape", [(3, 5, 2), (4, 2, 1), (5, 7, 12), (8, 3, 24), (11, 20, 25), (6, 5, 50)])
 def test_products_are_added(dtype, layout, shape, rng):
     """Also where rows are not a multiple of four, columns fill no group, and ``out`` is a part of an array."""
     n, m, columns = shape

@@ -4,6 +4,7 @@ import box_cases
 import numpy as np
 import pytest
 from box_cases import budget, classification
+from each_case import each
 from sklearn import svm as libsvm
 from sklearn.datasets import load_wine, make_classification
 
@@ -342,7 +343,7 @@ class Inputs:
         return self.n
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "memory", "bytes_"),
     [
         ([600], 10**9, 12 * 600**2),
