@@ -175,7 +175,7 @@ def test_solver_of_the_plan_is_the_one_that_runs(rng, monkeypatch):
     monkeypatch.setattr(conjugate_gradient, "solve", lambda *given: used.append(given[2]) or solve(*given))
     X = rng.normal(size=(30, 2))
     ConditionalMeanEmbedding(solver="conjugate_gradient").fit(X, X).embed(X[:2])
-    assert used == 2 * ["it was asked for, with float32 tiles in memory"]  # for the certificate, and for embed
+    assert used == 2 * ["it was asked for, with room for float32 tiles"]  # for the certificate, and for embed
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient"])

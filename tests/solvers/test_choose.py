@@ -27,7 +27,7 @@ from representer.solvers.dense_eigen import SMALL_EIGEN
 from representer.solvers.eigendecomposition import Decomposition
 
 PLENTY, TERABYTES = Budget(10**10), Budget(10**15)
-WITHOUT, IN_MEMORY = "without an n x n matrix", "with float32 tiles in memory"
+WITHOUT, IN_MEMORY = "without an n x n matrix", "with room for float32 tiles"
 
 
 class Rows(SimpleNamespace):
@@ -77,7 +77,7 @@ def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
     assert (direct.solver, direct.reason) == ("cholesky", "alpha is tiny against the kernel's scale")
     assert direct.bytes > 8 * n**2 > small.bytes
     assert plan(0.99 * edge, memory=direct.bytes - 1).solver == "conjugate_gradient"
-    stored, asked = "with float32 tiles in memory", "it was asked for"
+    stored, asked = "with room for float32 tiles", "it was asked for"
     assert plan(0.99 * edge, solver="conjugate_gradient").reason == f"{asked}, {stored}"
     assert plan(0.99 * edge, memory=8 * n**2, solver="conjugate_gradient").reason == f"{asked}, {WITHOUT}"
 
@@ -183,12 +183,12 @@ def eigen(n, wanted, memory=10**11, solver="auto"):
     ("n", "wanted", "solver", "chosen", "reason"),
     [
         (SMALL_EIGEN, 5, "auto", "dense", "n is small"),
-        (SMALL_EIGEN + 1, 5, "auto", "davidson", "n is large, with float32 tiles in memory"),
+        (SMALL_EIGEN + 1, 5, "auto", "davidson", "n is large, with room for float32 tiles"),
         (5000, 501, "auto", "dense", "many are wanted"),
         (5000, None, "auto", "dense", "many are wanted"),
         (5000, 20, "dense", "dense", "it was asked for"),
         (50_000, 20, "auto", "davidson", f"n is large, {WITHOUT}"),
-        (200, 20, "davidson", "davidson", "it was asked for, with float32 tiles in memory"),
+        (200, 20, "davidson", "davidson", "it was asked for, with room for float32 tiles"),
     ],
 )
 def test_ladder_of_eigenpairs(n, wanted, solver, chosen, reason):

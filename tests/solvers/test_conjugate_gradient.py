@@ -192,3 +192,18 @@ def test_preconditioner_saves_iterations():
     fewer = solve(p, 1e-8).certificate.iterations
     more = solve(p, 1e-8, factor(p, 0)).certificate.iterations
     assert fewer < 0.2 * more
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_factor_that_leaves_nothing_needs_no_tiles(weighted, monkeypatch):
+    """Corrections by it get there with float64 products."""
+    monkeypatch.setattr(conjugate_gradient, "Packed", None)
+    p = problem(weighted, True, [0.1], n=400, kernel=RBF(2.0))
+    certificate = solve(p, 1e-3).certificate
+    assert certificate.precision == "float64 products"
+    assert certificate.iterations <= 2
+    assert certificate.converged
+    coef, intercept = solution(p)
+    tight = solve(p, 1e-10)
+    np.testing.assert_allclose(tight.coef, coef, atol=1e-8 * np.abs(coef).max())
+    np.testing.assert_allclose(tight.intercept, intercept, rtol=1e-8)

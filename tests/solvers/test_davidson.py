@@ -32,7 +32,7 @@ def test_with_and_without_stored_tiles(stored, monkeypatch):
     found = solve(problem, 12)
     check_pairs(problem, found, 1e-6)
     certificate, plan = found[0].certificate, davidson.cost(problem, budget(), 12)
-    assert ("with float32 tiles in memory" in plan.reason) == stored
+    assert ("with room for float32 tiles" in plan.reason) == stored
     assert certificate.bytes <= 1.2 * plan.bytes
     passes = certificate.kernel_evaluations // (200 * 201 // 2) - 1  # one is that of the factor
     assert (passes <= certificate.iterations) == stored

@@ -26,6 +26,9 @@ EASY_RIDGE = 0.02
 """Part of the mean k(x, x) down to which alpha needs no more iterations: 7 to 22 at 16,000 rows, and 150 at 1e-3."""
 TINY_RIDGE = 20
 """How many times longer a ridge takes that float32 products drown: float64 products, and hundreds of them."""
+LITTLE_LEFT = 10.0
+"""Trace of what a factor leaves, in units of alpha, up to which corrections by it converge fast: spread over many
+eigenvalues, it is less than alpha in each direction."""
 
 name = "conjugate_gradient"
 iterations = "conjugate gradients"
@@ -36,7 +39,7 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
     """A preconditioner of rank x n floats, some dozens of products, and n^2 / 2 floats where they fit easily."""
     n, memory, tiny = problem.n, working_memory(budget.memory), is_tiny(problem)
     stored = stores_tiles(n, memory)
-    form = "with float32 tiles in memory" if stored else "without an n x n matrix"
+    form = "with room for float32 tiles" if stored else "without an n x n matrix"
     bytes_ = _bytes(problem, preconditioner_rank(n, memory // 4), 8 if tiny else 4, stored)
     plan = Plan(name, "n is large", bytes_, (4 if stored else 40) * n * n // 2, PRODUCTS_SECONDS * n * n, form=form)
     if problem.alpha.min() == 0:
@@ -91,7 +94,8 @@ def solve(
     Each outer step computes the residual in float64 and solves for a correction with float32 products. Where that no
     longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too.
     Float32 tiles of half the matrix that take less than a quarter of the working memory are kept, which halves the time
-    of a product.
+    of a product. Where a factor of low rank leaves little beside alpha, corrections by the preconditioner come first;
+    often one or two of them are enough, and no tiles are made.
 
     ``start`` is a solution of a similar problem, such as one with another alpha; ``low_rank`` and the preconditioner
     that is made of it are those of an earlier problem with the same matrix.
@@ -107,8 +111,13 @@ def solve(
         del low_rank  # the state lets go of it where float64 is needed
         if start is not None and start.shape == B.shape:
             state.take(start / scale, state.B - problem.apply(start / scale, problem.ridges, K64))
+        precondition = precondition or _preconditioner(problem, state, budget)
+        goal = budget.tol / 3 if problem.intercept else budget.tol  # residuals of y and of D 1 add up
+        if _is_complete(state.low_rank, problem):
+            _correct(problem, K64, state, goal, precondition)
+        stored = stored and state.size > goal
         fast: Operator = Packed(K32) if stored else K32
-        _outer(problem, (fast, K64), state, budget, precondition)
+        _outer(problem, (fast, K64), state, budget, goal, precondition)
     Z, rank = state.Z * scale, state.low_rank.rank
     coef, intercept, residual = problem.finish(Z, state.R * scale)
     work = Work(
@@ -123,12 +132,29 @@ def solve(
     return Result(coef, intercept, certificate, residual=residual, warm_start=Z)
 
 
+def _is_complete(low_rank: LowRank, problem: RidgeProblem) -> bool:
+    """Whether a factor leaves little of D K D beside alpha, which float32 cannot tell."""
+    exact = low_rank.rank > 0 and low_rank.dtype == np.float64
+    return exact and bool(low_rank.remainder.sum() <= LITTLE_LEFT * problem.ridges.min())
+
+
+def _correct(problem: RidgeProblem, K64: Operator, state: _State, goal: float, precondition: Any) -> None:
+    """Corrections by the preconditioner with products in float64, as long as each lowers the residual to a third."""
+    before = np.inf
+    while goal < state.size <= before / 3.0:
+        before, Z = state.size, state.Z + precondition(state.R, problem.ridges)
+        state.take(Z, state.B - problem.apply(Z, problem.ridges, K64))
+        state.steps += 1
+    state.single = state.size > goal
+
+
 def _outer(
     problem: RidgeProblem,
     forms: tuple[Operator, Operator],
     state: _State,
     budget: Budget,
-    precondition: Preconditioner | None,
+    goal: float,
+    precondition: Any,
 ) -> None:
     """Corrections by products with K in two forms, until the residual in float64, the second one, is small enough.
 
@@ -136,8 +162,6 @@ def _outer(
     float32, end that precision's work early: the certificate then says that it did not converge.
     """
     (K, K64), max_iter = forms, budget.max_iter
-    goal = budget.tol / 3 if problem.intercept else budget.tol  # residuals of y and of D 1 add up
-    precondition = precondition or _preconditioner(problem, state.low_rank, budget)
     while state.size > goal and state.steps < max_iter:
         lowest = 1e-10 if not state.single else 1e-4 if goal < 1e-5 else 0.0
         reduction = max(0.3 * goal / state.size, lowest)
@@ -161,13 +185,20 @@ def _outer(
             precondition = Preconditioner(state.low_rank, problem.ridges, budget.threads)
 
 
-def _preconditioner(problem: RidgeProblem, low_rank: LowRank, budget: Budget) -> Any:
-    """By the factor of low rank, and by blocks of what it leaves where that is much."""
+def _preconditioner(problem: RidgeProblem, state: _State, budget: Budget) -> Any:
+    """By the factor of low rank, and by blocks of what it leaves where that is much.
+
+    A float32 factor of small rank leaves nothing but rounding, which is more than alpha may be: there is a float64 one
+    then, in the memory of a float32 factor of the wanted rank.
+    """
     wanted = preconditioner_rank(problem.n, working_memory(budget.memory) // 4)
-    if not blocks_help(problem, low_rank, wanted):
-        return Preconditioner(low_rank, problem.ridges, budget.threads)
-    K = problem.gram.astype(np.float32)
-    return BlockPreconditioner(problem, K, low_rank, budget.random_state, budget.threads)
+    if blocks_help(problem, state.low_rank, wanted):
+        K = problem.gram.astype(np.float32)
+        return BlockPreconditioner(problem, K, state.low_rank, budget.random_state, budget.threads)
+    if state.low_rank.rank <= wanted // 2 and state.low_rank.dtype == np.float32:
+        K64 = problem.gram.astype(np.float64)
+        state.low_rank = _factored(problem, K64, wanted // 2, budget.random_state)
+    return Preconditioner(state.low_rank, problem.ridges, budget.threads)
 
 
 def _scaled(progress: Progress, size: float) -> Progress:
@@ -180,10 +211,13 @@ def preconditioner_rank(n: int, memory: int) -> int:
 
 
 def approximate(problem: RidgeProblem, K: Any, memory: int, random_state: Any) -> LowRank:
-    """A factor of D K D for a preconditioner, of less rank if the remainder falls below alpha."""
+    """A factor of D K D for a preconditioner, of less rank if the trace of the remainder falls below alpha."""
+    return _factored(problem, K, preconditioner_rank(problem.n, memory), random_state)
+
+
+def _factored(problem: RidgeProblem, K: Any, rank: int, random_state: Any) -> LowRank:
     weights = None if problem.weights is None else problem.sqrt_weights.ravel()
-    rank, stop = preconditioner_rank(problem.n, memory), float(problem.ridges.min())
-    return pivoted_cholesky(K, rank, stop=stop, weights=weights, random_state=random_state)
+    return pivoted_cholesky(K, rank, stop=float(problem.ridges.min()), weights=weights, random_state=random_state)
 
 
 def _inner(

@@ -43,7 +43,7 @@ def cost(problem: EigenProblem, budget: Budget, n_components: int | None) -> Pla
     n, memory = problem.n, working_memory(budget.memory)
     wanted = n if n_components is None else min(n_components, n)
     stored = stores_tiles(n, memory)
-    form = "with float32 tiles in memory" if stored else "without an n x n matrix"
+    form = "with room for float32 tiles" if stored else "without an n x n matrix"
     rank = start_rank(n, wanted, memory)
     values = (2 if stored else 6) * n * (n + 1) // 2 + n * rank
     seconds = 2e-9 * values + 4e-11 * n * rank**2
