@@ -56,3 +56,19 @@ def test_near_the_variance_of_the_whole_matrix(data, monkeypatch, kernel, alpha)
     rows = np.setdiff1d(np.arange(400), process.pivots)
     ratio = (process.left_out(rows) + noise[rows]) / (left_out + noise)[rows]
     assert np.abs(ratio - 1.0).max() < 0.05
+
+
+def test_nearest_rows_where_much_is_left(data, monkeypatch):
+    """Only there; elsewhere they could explain a hundredth of the noise at most, and what they would is that small."""
+    X, new, noise = data
+    kernel = RBF(1.5)
+    looked = []
+    nearest = LocalPosterior._nearest
+    monkeypatch.setattr(LocalPosterior, "_nearest", lambda self, r: looked.append(r) or nearest(self, r))
+    process, far = LocalPosterior(Gram(kernel, X), noise), np.array([[4.0, 4.0, 4.0]])
+    at_new, _ = exact(kernel, X, noise, np.vstack([new, far]))
+    found = process.variance(np.vstack([new, far]))
+    assert 1 <= len(looked) < 15
+    assert np.abs(found - at_new).max() < local.NEAR_PART * noise.min()
+    monkeypatch.setattr(local, "NEAR_PART", 0.0)
+    np.testing.assert_allclose(process.variance(new), at_new[:-1], rtol=1e-3)

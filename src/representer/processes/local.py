@@ -14,8 +14,12 @@ from representer.solvers.preconditioners import summed_gram
 
 LOCAL_RANK = 600
 """Rank of the factor at most."""
+SMALL_REMAINDER = 1e-3
+"""Mean of R(x, x), as a part of the noise, at which the factor ends."""
 NEAREST_ROWS = 128
 """Inputs that are nearest to a new one."""
+NEAR_PART = 0.01
+"""R(x, x), as a part of the noise, up to which nearest inputs are not looked for: they explain no more than that."""
 VALUES_AT_ONCE = 2**24
 """Kernel values between all inputs and new ones that are held together."""
 
@@ -29,7 +33,8 @@ class LocalPosterior:
         R(x, x) - r' w + u' S^(-1) u,     w = (R_NN + noise_N)^(-1) r,     u = phi - F_N w
 
     Nearest are the inputs that say most about x beyond F: those of the largest r_i^2 / (R_ii + noise_i). It is exact
-    where F leaves nothing of K, and where inputs further away than N say nothing. No n x n matrix is made.
+    where F leaves nothing of K, and where inputs further away than N say nothing. Where R(x, x) is below a hundredth of
+    the noise, N is empty. No n x n matrix is made.
 
     Parameters
     ----------
@@ -44,53 +49,62 @@ class LocalPosterior:
         self.gram, self.inputs, self.noise = gram.astype(np.float64), gram.X, noise
         # blocks of values are small, and threads of BLAS would wait for each other in each of them
         with _parallel.one_blas_thread():
-            found = pivoted_cholesky(self.gram, LOCAL_RANK, stop=0.1 * float(noise.mean()), random_state=random_state)
-            self.F, self.pivots = found.factor, found.pivots
-            self.own = found.remainder + noise
-            S = summed_gram(self.F / np.sqrt(self.own), np.float64, gram.threads)
+            stop = SMALL_REMAINDER * float(noise.sum())
+            found = pivoted_cholesky(self.gram, LOCAL_RANK, stop=stop, random_state=random_state)
+            self.pivots, self.own = found.pivots, found.remainder + noise
+            S = summed_gram(found.factor / np.sqrt(self.own), np.float64, gram.threads)
             S.ravel()[:: len(S) + 1] += 1.0
             self.L = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
-            self.corner = self.F[:, self.pivots]  # upper triangular
+            self.features = np.ascontiguousarray(found.factor.T)  # a row for each input, as some of them are taken
+            self.corner = self.features[self.pivots]  # lower triangular
 
     def variance(self, new: Any) -> np.ndarray:
         """At new inputs."""
-        columns = Gram(self.gram.kernel, self.inputs, new, threads=self.gram.threads).astype(np.float64)
-        return self._variances(columns, np.asarray(self.gram.kernel.diag(new), np.float64), None)
+        values = Gram(self.gram.kernel, new, self.inputs, threads=self.gram.threads).astype(np.float64)
+        return self._variances(values, np.asarray(self.gram.kernel.diag(new), np.float64), None)
 
     def left_out(self, rows: np.ndarray) -> np.ndarray:
         """At some of the inputs, each without what was measured there."""
-        columns = self.gram.take(slice(None), rows)
-        return self._variances(columns, np.asarray(self.gram.diag(), np.float64)[rows], rows)
+        values = self.gram.take(rows, slice(None))
+        return self._variances(values, np.asarray(self.gram.diag(), np.float64)[rows], rows)
 
-    def _variances(self, columns: Gram, prior: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        parts = _parallel.split(len(prior), max(VALUES_AT_ONCE // len(self.gram), 1))
+    def _variances(self, values: Gram, prior: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        """For each row of kernel values with all inputs; with ``rows`` it is one of the inputs that does not count."""
         with _parallel.one_blas_thread():
-            found = [self._part(columns, prior, rows, np.arange(part.start, part.stop)) for part in parts]
-        return np.maximum(np.concatenate(found), 0.0)
+            phi = solve_triangular(
+                self.corner, values.block(slice(None), self.pivots).T, lower=True, check_finite=False
+            )
+            remainder, U = prior - np.einsum("ij,ij->j", phi, phi), phi.copy()
+            apart = np.flatnonzero(remainder > NEAR_PART * self.noise.min())
+            for part in _parallel.split(len(apart), max(VALUES_AT_ONCE // len(self.gram), 1)):
+                some = apart[part]
+                explained, U[:, some] = self._by_nearest(values, phi[:, some], some, rows)
+                remainder[some] -= explained
+            half = solve_triangular(self.L, U, lower=True, overwrite_b=True, check_finite=False)
+            out = remainder + np.einsum("ij,ij->j", half, half)
+            if rows is not None:
+                mine = solve_triangular(self.L, self.features[rows].T, lower=True, check_finite=False)
+                left = self.own[rows] - np.einsum("ij,ij->j", mine, mine)  # S loses the row, by Sherman and Morrison
+                out += np.einsum("ij,ij->j", half, mine) ** 2 / left
+        return np.maximum(out, 0.0)
 
-    def _part(self, columns: Gram, prior: np.ndarray, rows: np.ndarray | None, part: np.ndarray) -> np.ndarray:
-        """Variances at some of the new inputs; with ``rows`` each is one of the inputs that does not count."""
-        values = columns.block(slice(None), part)
-        phi = solve_triangular(self.corner, values[self.pivots], trans="T", check_finite=False)
-        values = values - self.F.T @ phi  # of R
+    def _by_nearest(
+        self, values: Gram, phi: np.ndarray, some: np.ndarray, rows: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """r' w and u = phi - F_N w, a column for each of some new inputs."""
+        R = values.block(some, slice(None)) - phi.T @ self.features.T
         if rows is not None:
-            values[rows[part], np.arange(len(part))] = 0.0
-        local, U = np.empty(len(part)), phi.copy()
+            R[np.arange(len(some)), rows[some]] = 0.0
+        explained, U = np.empty(len(some)), phi.copy()
 
         def visit(run: Any) -> None:
             for i in run:
-                local[i], shift = self._nearest(values[:, i])
+                explained[i], shift = self._nearest(R[i])
                 U[:, i] -= shift
 
-        for _ in _parallel.map_tiles(list(range(len(part))), visit, threads=self.gram.threads):
+        for _ in _parallel.map_tiles(list(range(len(some))), visit, threads=self.gram.threads):
             pass
-        half = solve_triangular(self.L, U, lower=True, overwrite_b=True, check_finite=False)
-        out = prior[part] - np.einsum("ij,ij->j", phi, phi) - local + np.einsum("ij,ij->j", half, half)
-        if rows is None:
-            return out
-        mine = solve_triangular(self.L, self.F[:, rows[part]], lower=True, check_finite=False)
-        left = self.own[rows[part]] - np.einsum("ij,ij->j", mine, mine)  # S loses the row, by Sherman and Morrison
-        return out + np.einsum("ij,ij->j", half, mine) ** 2 / left
+        return explained, U
 
     def _nearest(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """r' w and F_N w."""
@@ -98,10 +112,10 @@ class LocalPosterior:
         near = (
             np.argpartition(-gains, NEAREST_ROWS)[:NEAREST_ROWS] if len(gains) > NEAREST_ROWS else np.arange(len(gains))
         )
-        some = self.F[:, near]
-        A, r = self.gram.block(near, near) - some.T @ some, values[near]
+        some = self.features[near]
+        A, r = self.gram.block(near, near) - some @ some.T, values[near]
         A.ravel()[:: len(A) + 1] += self.noise[near]
         _, w, info = lapack.dposv(A, r, lower=1)
         if info != 0:  # of kernels that are not positive definite: the nearest input alone
             w = np.where(np.arange(len(r)) == np.argmax(gains[near]), r / self.own[near], 0.0)
-        return float(r @ w), some @ w
+        return float(r @ w), w @ some
