@@ -41,7 +41,7 @@ SETTLED = 0.01
 """Gain in the logarithm of the error by tuning on twice as many rows below which more of them are not needed."""
 SMALL_ALPHA = 0.02
 """Part of the mean k(x, x) below which alpha is compared on more rows: so many, with these factors."""
-ALPHA_ROWS, ALPHA_FACTORS = 4000, (1.0, 3.0, 10.0, 30.0, 100.0)
+ALPHA_ROWS, ALPHA_FACTORS = 2800, (1.0, 3.0, 10.0, 30.0, 100.0)
 MANY_SCALES = 30
 """Columns from which length scales start at the mean squared slopes of the function with a single one."""
 
@@ -153,18 +153,24 @@ class ModelSearch:
         return replace(best, tuned=replace(best.tuned, strength=alpha))
 
     def _of_unseen(self, best: Trial, alpha: float) -> float:
-        """The largest of some alphas for more rows which unseen rows cannot tell from the best one."""
+        """The largest of some alphas for more rows which unseen rows cannot tell from the best one.
+
+        Losses fall and then rise with alpha, so that the first alpha that is worse is the last one that is tried.
+        """
         most = min(ALPHA_ROWS, self.n // 2)
         rows, unseen = self.order[:most], self.order[most : most + UNSEEN_ROWS]
-        losses: list[np.ndarray] = []
+        chosen, least = alpha, np.empty(0)
         for factor in ALPHA_FACTORS:
-            if losses and self._late():
+            losses = self._losses(replace(best.tuned, strength=factor * alpha), rows, unseen)
+            if not least.size or losses.mean() < least.mean():
+                least = losses
+            off = losses - least
+            if off.mean() > off.std() / np.sqrt(off.size):
                 break
-            losses.append(self._losses(replace(best.tuned, strength=factor * alpha), rows, unseen))
-        least = min(losses, key=np.mean)
-        offs = [loss - least for loss in losses]
-        alike = [off.mean() <= off.std() / np.sqrt(off.size) for off in offs]
-        return alpha * ALPHA_FACTORS[int(np.flatnonzero(alike)[-1])]
+            chosen = factor * alpha
+            if self._late():
+                break
+        return chosen
 
     def _columns(self, finalists: list[Trial], rows: int) -> Trial:
         """Of trials with one length scale and those with a length scale per column, the best on unseen rows.

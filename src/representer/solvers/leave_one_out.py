@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from representer import _parallel
+from representer._loops import definite
 from representer.gram.tiled import Gram
 from representer.kernels.base import Gradients
 from representer.losses.base import Loss
@@ -115,11 +115,6 @@ def without_constants(M: np.ndarray) -> np.ndarray:
 
 def inverse_of(A: np.ndarray) -> np.ndarray:
     """The inverse of a positive definite matrix, written over it."""
-    L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=1)
-    if info == 0:
-        L, info = lapack.dpotri(L, lower=1, overwrite_c=1)
-    if info != 0:
+    if not definite.invert(A):
         raise np.linalg.LinAlgError("the kernel matrix is singular to rounding; use a larger alpha")
-    inverse = L + L.T
-    inverse[np.diag_indices_from(inverse)] *= 0.5
-    return inverse
+    return A
