@@ -1,0 +1,93 @@
+"""Large tables: `KernelRegressor` against the default boosting of scikit-learn in the same run.
+
+    python benchmarks/tables/large.py [--rows 16000] [--sets houses kin40k]
+
+Prints seconds of a fit (the middle one of three for boosting), CPU seconds, the ratio of both, RMSE over the standard
+deviation of y, the coverage of 95 % bands, and seconds of 1,000 predictions with bands. "houses" is generated: two
+coordinates that act together, a skewed and a folded column, a product of two, and two columns that say nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from representer import KernelRegressor
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import data_file, print_versions
+
+MOST_TIMES = 15.0
+"""Times of a default fit of boosting that `KernelRegressor` may take."""
+NEW_ROWS, BANDS = 4000, 1000
+
+
+def table(name: str, n: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Rows and targets; None if the set is absent."""
+    rng = np.random.default_rng(0)
+    if name == "houses":
+        X = rng.normal(size=(n, 8))
+        X[:, :2] = rng.uniform(-1.0, 1.0, (n, 2))
+        f = 2.0 * np.sin(3.0 * X[:, 0]) * X[:, 1] + np.exp(0.5 * X[:, 2]) + np.abs(X[:, 3]) + 0.3 * X[:, 4] * X[:, 5]
+        return X, f + 0.4 * rng.normal(size=n)
+    file = data_file(name)
+    if file is None:
+        return None
+    with np.load(file) as data:
+        order = rng.permutation(len(data["X"]))[:n]
+        return data["X"][order].astype(float), data["y"][order].astype(float)
+
+
+def timed(call: Any) -> tuple[Any, float, float]:
+    """What a function returns, its seconds and its CPU seconds."""
+    begin, cpu = time.perf_counter(), time.process_time()
+    found = call()
+    return found, time.perf_counter() - begin, time.process_time() - cpu
+
+
+def compare(name: str, rows: int) -> None:
+    found = table(name, rows + NEW_ROWS)
+    if found is None:
+        print(f"{name}: not there")
+        return
+    (X, new), (y, truth) = (np.split(part, [min(rows, 4 * len(part) // 5)]) for part in found)
+    KernelRegressor().fit(X[:300], y[:300])  # compiled loops
+    boosted = sorted(
+        (timed(lambda: HistGradientBoostingRegressor(random_state=0).fit(X, y)) for _ in range(3)),
+        key=lambda run: run[1],
+    )
+    boosting, kernel = boosted[1], timed(lambda: KernelRegressor().fit(X, y))
+    errors = [np.sqrt(np.mean((run[0].predict(new) - truth) ** 2)) / truth.std() for run in (boosting, kernel)]
+    (mean, std), seconds, cpu = timed(lambda: kernel[0].predict(new[:BANDS], return_std=True))
+    covered = float(np.mean(np.abs(truth[:BANDS] - mean) <= 1.96 * std))
+    ratio = kernel[1] / boosting[1]
+    print(f"{name}, {X.shape[0]:,} x {X.shape[1]}: {kernel[0].kernel_words()[0]}")
+    print(f"  boosting       {boosting[1]:7.2f} s, {boosting[2]:6.2f} s of CPU, error {errors[0]:.4f}")
+    print(f"  KernelRegressor{kernel[1]:7.2f} s, {kernel[2]:6.2f} s of CPU, error {errors[1]:.4f}")
+    print(f"  times of boosting {ratio:.1f} ({'within' if ratio <= MOST_TIMES else 'above'} {MOST_TIMES:g})")
+    print(
+        f"  {len(mean):,} predictions with bands {seconds:.2f} s, {cpu:.2f} s of CPU; covered {100 * covered:.1f} %",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=16_000)
+    parser.add_argument("--sets", nargs="*", default=["houses", "bike_hourly", "kin40k"])
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print_versions()
+    for name in options.sets:
+        compare(name, options.rows)
+
+
+if __name__ == "__main__":
+    main()
