@@ -58,7 +58,7 @@ def named_kernel(name: str, gamma: float, degree: float, coef0: float) -> Kernel
         return Laplacian(1.0 / gamma)
     if name == "chi2":
         return Chi2(1.0 / gamma)
-    if name in ("poly", "polynomial") and degree == int(degree) and coef0 >= 0.0:
+    if name in ("poly", "polynomial") and degree == int(degree):
         return _polynomial(gamma, int(degree), coef0)
     return None
 

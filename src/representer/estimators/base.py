@@ -95,7 +95,9 @@ class KernelEstimator(KernelParameters):
         return tags
 
     def __getattr__(self, name: str) -> Any:
-        """Nothing but a way out where probabilities are missed."""
+        """Nothing but the reason why a property is missing, or a way out where probabilities are missed."""
+        if isinstance(known := getattr(type(self), name, None), property):
+            return known.__get__(self)
         if name in ("predict_proba", "predict_log_proba") and is_classifier(self):
             raise AttributeError(f"This {type(self).__name__} has no {name}; {type(self)._way_to_probabilities}.")
         if name == "partial_fit" and self.takes_streams:
