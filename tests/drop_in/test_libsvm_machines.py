@@ -46,6 +46,7 @@ def test_values_are_those_of_scikit_learn(name, options):
     for attribute in ("intercept_", "shape_fit_", "offset_", "class_weight_"):
         if hasattr(models[1], attribute):
             found, known = (getattr(model, attribute) for model in models)
+            assert np.shape(found) == np.shape(known)
             np.testing.assert_allclose(found, known, atol=1e-4)
     for attribute in ("n_iter_", "n_support_"):  # support vectors of a linear kernel are not unique
         assert np.shape(getattr(models[0], attribute)) == np.shape(getattr(models[1], attribute))
@@ -68,6 +69,7 @@ def test_sparse_rows_functions_and_matrices():
     matrix = drop_in.SVC(kernel="precomputed").fit(K, LABELS)
     np.testing.assert_allclose(called.decision_function(X[:5]), dense.decision_function(X[:5]), atol=1e-8)
     np.testing.assert_allclose(matrix.decision_function(K[:5]), dense.decision_function(X[:5]), atol=1e-8)
+    assert matrix.support_vectors_.shape == called.support_vectors_.shape == (0, 0)
     with pytest.raises(TypeError, match="Sparse precomputed"):
         drop_in.SVC(kernel="precomputed").fit(sparse.csr_array(K), LABELS)
 
@@ -79,6 +81,29 @@ def test_weights_that_are_not_positive_leave_samples_out():
     np.testing.assert_allclose(every.decision_function(X), some.decision_function(X), atol=1e-8)
     with pytest.raises(ValueError, match="same class"):
         drop_in.SVC().fit(X, LABELS, sample_weight=(LABELS == 0) * 1.0)
+
+
+def test_balanced_classes_are_counted_without_weights():
+    weights = np.linspace(0.1, 2.0, len(X))
+    options = {"class_weight": "balanced", "tol": 1e-8}
+    ours, theirs = (model.fit(X[5:], LABELS[5:], weights[5:]) for model in both("SVC", **options))
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("sample_weight", [None, np.linspace(0.5, 1.5, len(X))])
+def test_class_weights_of_nu_are_factors_of_its_C(sample_weight):
+    two = LABELS > 0
+    weights = None if sample_weight is None else sample_weight[two]
+    factors, options = {1: 3.0, 2: 0.5}, {"gamma": 0.5, "tol": 1e-8}
+    plain = drop_in.NuSVC(nu=0.3, **options).fit(X[two], LABELS[two], weights)
+    bounds = np.ones(two.sum()) if weights is None else weights
+    C = np.max(np.abs(plain.dual_coef_[0]) / bounds[plain.support_])  # some are at their bound
+    known = svm.SVC(C=C, class_weight=factors, **options).fit(X[two], LABELS[two], weights)
+    found = drop_in.NuSVC(nu=0.3, class_weight=factors, **options).fit(X[two], LABELS[two], weights)
+    np.testing.assert_allclose(found.decision_function(X), known.decision_function(X), atol=1e-4)
+    same = drop_in.NuSVC(nu=0.3, class_weight={0: 1.0}, **options).fit(X, LABELS, sample_weight)
+    every = drop_in.NuSVC(nu=0.3, **options).fit(X, LABELS, sample_weight)
+    np.testing.assert_allclose(same.decision_function(X), every.decision_function(X), atol=1e-6)
 
 
 def test_probabilities_are_deprecated_and_sigmoids_of_values():
@@ -94,11 +119,15 @@ def test_probabilities_are_deprecated_and_sigmoids_of_values():
 def test_hard_margin_and_indefinite_kernels():
     two = LABELS != 2
     assert drop_in.SVC(C=np.inf, kernel="linear").fit(X[two], LABELS[two]).score(X[two], LABELS[two]) == 1.0
+    ours, theirs = (model.fit(X, LABELS) for model in both("SVC", kernel="poly", degree=2, coef0=-0.1, tol=1e-8))
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
     ours, theirs = (model.fit(X, LABELS) for model in both("SVC", kernel="sigmoid", gamma=0.01))
     assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.9
 
 
 def test_mistakes_raise_scikit_learns_errors():
+    with pytest.raises(AttributeError, match="only available when using a linear kernel"):
+        _ = drop_in.SVC().fit(X, LABELS).coef_
     with pytest.raises(ValueError, match="'gamma' parameter of SVC"):
         drop_in.SVC(gamma="Scale").fit(X, LABELS)
     with pytest.raises(ValueError, match="incompatible shapes"):

@@ -78,5 +78,4 @@ def test_objects_are_pickled_cloned_and_searched():
     ],
 )
 def test_estimator_checks(estimator):
-    ignored = {"check_class_weight_classifiers": "ignored, as in scikit-learn"}
-    assert faults(estimator, ignored if isinstance(estimator, drop_in.NuSVC) else None) == []
+    assert faults(estimator) == []

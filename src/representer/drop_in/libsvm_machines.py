@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from representer.drop_in.named_kernels import NamedKernel, gamma_for
 from representer.estimators import nu_svc, one_class, svc, svr
 from representer.estimators.base import atomic, warn_user
+from representer.estimators.progress import Progress
+from representer.estimators.support_vectors import hinge_dual, upper_bounds
+from representer.gram.operator import Operator
 from representer.kernels.base import Kernel
+from representer.problems.box import BoxProblem
+from representer.result import Result
+from representer.solvers import smo
 
 HARD_MARGIN = 1e10
 """The C that stands for infinity."""
@@ -50,7 +57,12 @@ class Libsvm(NamedKernel):
         super().fit(X, y, _weights(sample_weight, X))  # type: ignore[misc]
         self.shape_fit_ = shape if len(shape) > 1 else (_num_samples(X),)
         self.fit_status_ = int(not self.certificate_.converged)  # type: ignore[attr-defined]
-        self._gamma = 0.0 if self._given_kernel().precomputed else gamma_for(self.gamma, X)
+        precomputed = self._given_kernel().precomputed
+        self._gamma = 0.0 if precomputed else gamma_for(self.gamma, X)
+        if precomputed:  # those are not known
+            self.support_vectors_ = np.empty((0, 0))
+        if hasattr(self, "offset_"):
+            self.offset_ = -self.intercept_  # type: ignore[attr-defined]
         if self._sparse:
             self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
         return self
@@ -119,6 +131,10 @@ class Classifier(Libsvm):
     def _by_class(self, values: np.ndarray) -> np.ndarray:
         """With a value of exactly 0 for the first of two classes: in `predict` it is for the second, as in LIBSVM."""
         return super()._by_class(np.where(values == 0.0, np.finfo(np.float64).tiny, values))  # type: ignore[misc]
+
+    def _class_weighted(self, codes: np.ndarray, weights: np.ndarray, given: np.ndarray | None) -> np.ndarray:
+        """With "balanced" by the number of samples, whatever their weights, as in scikit-learn."""
+        return super()._class_weighted(codes, weights, None)  # type: ignore[misc]
 
     def _check_classes(self, y: np.ndarray, weights: np.ndarray) -> None:
         """Raise if weights leave a single class."""
@@ -191,11 +207,13 @@ class SVC(Classifier, svc.SVC):
 class NuSVC(Classifier, nu_svc.NuSVC):
     """Nu-support vector classification.
 
-    Parameters, attributes and defaults are those of ``sklearn.svm.NuSVC``. What has no effect for `SVC` has none here,
-    and as in scikit-learn `class_weight` has none, either.
+    Parameters, attributes and defaults are those of ``sklearn.svm.NuSVC``. What has no effect for `SVC` has none here.
+    `class_weight` is as it is documented there, where LIBSVM ignores it: the factors of C for the classes, C being that
+    of the `SVC` which is the same machine without them.
     """
 
     _parameter_constraints = svm.NuSVC._parameter_constraints
+    _weighs_classes = True
 
     def __init__(
         self,
@@ -231,6 +249,25 @@ class NuSVC(Classifier, nu_svc.NuSVC):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.random_state = random_state
+
+    def _class_weighted(self, codes: np.ndarray, weights: np.ndarray, given: np.ndarray | None) -> np.ndarray:
+        """Weights of the samples and, in a second column, those times the weights of classes, if there are any."""
+        both = super()._class_weighted(codes, weights, given)
+        return weights if self.class_weight is None else np.stack([weights, both], axis=1)
+
+    def _problem(self, K: Operator, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
+        if weights.ndim == 1:
+            return super()._problem(K, positive, weights)
+        problem = super()._problem(K, positive, weights[:, 0])
+        budget = replace(self._limited(self._budget(), problem.n), progress=Progress(-1, self.tol, lambda: False))
+        found = smo.solve(problem, budget, "C of nu", super()._start(problem))
+        return hinge_dual(K, positive, upper_bounds(1.0 / self._margin(found), weights[:, 1]))
+
+    def _start(self, problem: BoxProblem) -> np.ndarray | None:
+        return super()._start(problem) if self.class_weight is None else None
+
+    def _scaled(self, result: Result) -> tuple[np.ndarray, float]:
+        return super()._scaled(result) if self.class_weight is None else (result.coef, result.intercept[0])
 
 
 class SVR(Libsvm, svr.SVR):

@@ -69,11 +69,12 @@ class NuSVC(PairwiseClassifier, SupportVectorMachine):
         lower, upper = np.where(positive, 0.0, -weights), np.where(positive, weights, 0.0)
         return BoxProblem(K, np.zeros(len(weights)), lower, upper, 0.0, second.astype(int), np.array([share, -share]))
 
-    def _start(self, problem: BoxProblem) -> np.ndarray:
+    def _start(self, problem: BoxProblem) -> np.ndarray | None:
         share = np.abs(problem.sums).max()
         return filled(problem.upper, share) - filled(-problem.lower, share)
 
-    def _scaled(self, result: Result) -> tuple[np.ndarray, float]:
+    def _margin(self, result: Result) -> float:
+        """r, whose inverse is the C of the C-machine with the same f."""
         first, second = result.intercept
         margin, violation = 0.5 * abs(second - first), result.certificate.residual
         if result.certificate.converged and margin <= max(violation, 1e-12 * np.abs(result.coef).sum()):
@@ -81,5 +82,8 @@ class NuSVC(PairwiseClassifier, SupportVectorMachine):
                 f"nu = {self.nu} leaves no margin between two classes, of which some samples coincide or nearly do, so "
                 "that values of the fit are rounding errors; use a larger nu, or SVC."
             )
-        margin = max(margin, 1e-12)
-        return result.coef / margin, 0.5 * (first + second) / margin
+        return max(margin, 1e-12)
+
+    def _scaled(self, result: Result) -> tuple[np.ndarray, float]:
+        margin = self._margin(result)
+        return result.coef / margin, 0.5 * result.intercept.sum() / margin

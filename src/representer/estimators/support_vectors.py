@@ -17,6 +17,7 @@ from representer.estimators.base import KernelEstimator, warn_user
 from representer.estimators.in_span import is_approximation, kernel_for_rows, refuse
 from representer.estimators.inputs import require_bounded, take
 from representer.functions import Function
+from representer.gram.operator import Operator
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -180,6 +181,11 @@ def upper_bounds(C: Any, weights: np.ndarray) -> np.ndarray:
     way_out = "use a smaller C, such as 1e10, which is a hard margin for most data"
     require_bounded(float(most.max()), "C times the largest sample_weight", way_out)
     return most
+
+
+def hinge_dual(K: Operator, positive: np.ndarray, most: np.ndarray) -> BoxProblem:
+    """The dual of a machine with these samples on the positive side, and coefficients of at most so much."""
+    return BoxProblem(K, np.where(positive, 1.0, -1.0), np.where(positive, 0.0, -most), np.where(positive, most, 0.0))
 
 
 def check_nu(nu: Any) -> None:

@@ -24,7 +24,7 @@ from representer.estimators.in_span import is_approximation
 from representer.estimators.inputs import check_labels, check_lengths, check_weights
 from representer.estimators.progress import Progress
 from representer.estimators.row_targets import labels
-from representer.estimators.support_vectors import QUICK, SupportVectorMachine, in_order, upper_bounds
+from representer.estimators.support_vectors import QUICK, SupportVectorMachine, hinge_dual, in_order, upper_bounds
 from representer.estimators.svm_in_span import classifier_in_span, fit_pairs, pairs_of
 from representer.estimators.tunable import Tunable
 from representer.gram.operator import Operator
@@ -387,8 +387,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
         return self._gram(kernel, gram.X, on_demand=gram.row_inputs.on_demand)
 
     def _problem(self, K: Operator, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
-        signs, most = np.where(positive, 1.0, -1.0), upper_bounds(self.C_, weights)
-        return BoxProblem(K, signs, np.where(positive, 0.0, -most), np.where(positive, most, 0.0))
+        return hinge_dual(K, positive, upper_bounds(self.C_, weights))
 
     def _start(self, problem: BoxProblem) -> np.ndarray | None:
         return None
