@@ -5,7 +5,8 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor as Theirs
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from representer.drop_in import GaussianProcessRegressor
+from representer import kernels
+from representer.drop_in import GaussianProcessClassifier, GaussianProcessRegressor
 
 rng = np.random.default_rng(0)
 X = rng.uniform(0, 6, size=(25, 1))
@@ -49,6 +50,15 @@ def test_prior_is_that_of_scikit_learn(n_targets):
             np.testing.assert_allclose(found, known, atol=1e-12)
     np.testing.assert_allclose(ours.sample_y(POINTS), theirs.sample_y(POINTS), atol=1e-5)
     assert ours.get_params().keys() == theirs.get_params().keys()
+
+
+@pytest.mark.parametrize("kind", [GaussianProcessRegressor, GaussianProcessClassifier])
+def test_kernels_of_this_library_are_taken(kind):
+    y, options = (Y[:, 0] > 0).astype(int), {"optimizer": None}
+    found = kind(2.0 * kernels.RBF(0.7), **options).fit(X, y)
+    known = kind(ConstantKernel(2.0) * RBF(0.7), **options).fit(X, y)
+    np.testing.assert_allclose(found.predict(POINTS), known.predict(POINTS), rtol=1e-10)
+    assert found.kernel_ == known.kernel_
 
 
 def test_mistakes_raise_scikit_learns_errors():

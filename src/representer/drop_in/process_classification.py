@@ -20,6 +20,7 @@ from representer.estimators.base import atomic
 from representer.estimators.inputs import check_labels
 from representer.functions import Function
 from representer.kernels import checks
+from representer.kernels.base import Kernel
 from representer.processes.gaussian import copied
 from representer.processes.laplace import Laplace
 
@@ -33,7 +34,9 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
     `function_` and `certificate_` are there as well.
     """
 
-    _parameter_constraints = Theirs._parameter_constraints
+    _parameter_constraints = Theirs._parameter_constraints | {
+        "kernel": [*Theirs._parameter_constraints["kernel"], Kernel]
+    }
     tol = 1e-10
     n_restarts = verbose = 0
     bounds = memory = threads = None

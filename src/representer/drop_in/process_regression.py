@@ -15,6 +15,7 @@ from representer.drop_in.theta_search import asked_kernel, best_theta, checked_i
 from representer.estimators import gaussian_process
 from representer.estimators.base import atomic
 from representer.estimators.hyperparameters import deviation
+from representer.kernels.base import Kernel
 from representer.processes.gaussian import GaussianProcess, copied
 from representer.processes.likelihood import Factor, log_evidence, log_marginal_likelihood
 
@@ -28,7 +29,9 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
     gets jitter instead of an error. `function_`, `certificate_` and `plan` are there as well.
     """
 
-    _parameter_constraints = Theirs._parameter_constraints
+    _parameter_constraints = Theirs._parameter_constraints | {
+        "kernel": [*Theirs._parameter_constraints["kernel"], Kernel]
+    }
     noise = 0.0
     objective = "likelihood"
     solver = "cholesky"
