@@ -38,3 +38,8 @@ def test_mistakes_are_told(arguments, message):
         main(arguments)
     assert sklearn.svm.SVC is not drop_in.SVC
     drop_in.unpatch()
+
+
+def test_help_is_no_mistake(capsys):
+    main(["--help"])
+    assert capsys.readouterr().out.startswith("usage")

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.decomposition
+import sklearn.kernel_ridge
 import sklearn.svm
 from each_case import each
 from sklearn.base import clone
@@ -19,7 +20,6 @@ def test_classes_are_replaced_and_put_back():
     theirs = sklearn.svm.SVC
     drop_in.patch("SVC")
     assert sklearn.svm.SVC is drop_in.SVC
-    assert sklearn.svm._classes.SVC is drop_in.SVC
     assert sklearn.decomposition.KernelPCA is not drop_in.KernelPCA
     drop_in.patch()
     assert sklearn.decomposition.KernelPCA is drop_in.KernelPCA
@@ -39,6 +39,24 @@ def test_context_and_decorator():
     drop_in.unpatch()
     assert inside() is drop_in.SVR
     assert sklearn.svm.SVR is not drop_in.SVR
+
+
+def test_contexts_put_back_what_they_replaced():
+    with drop_in.patch("SVC"):
+        with drop_in.patch():
+            assert sklearn.svm.SVR is drop_in.SVR
+        assert sklearn.svm.SVC is drop_in.SVC
+        assert sklearn.svm.SVR is not drop_in.SVR
+    assert sklearn.svm.SVC is not drop_in.SVC
+
+
+def test_models_of_scikit_learn_can_be_pickled_and_loaded():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    machine, ridge = sklearn.svm.SVC().fit(X, y), sklearn.kernel_ridge.KernelRidge(kernel="rbf").fit(X, y)
+    stored = pickle.dumps(ridge)
+    with drop_in.patch():
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(machine)).predict(X), machine.predict(X))
+        np.testing.assert_allclose(pickle.loads(stored).predict(X), ridge.predict(X), rtol=1e-10)
 
 
 def test_names_that_are_unknown():

@@ -14,7 +14,10 @@ USAGE = """usage: python -m representer.drop_in script.py [arguments]
 
 def main(arguments: list[str]) -> None:
     """Run a script, or a module behind ``-m``, with scikit-learn patched."""
-    if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+        return
+    if not arguments or arguments == ["-m"]:
         sys.exit(USAGE)
     if arguments[0] != "-m" and not Path(arguments[0]).exists():
         sys.exit(f"There is no script {arguments[0]!r}.\n{USAGE}")

@@ -7,20 +7,20 @@ from importlib import import_module
 from typing import Any
 
 PLACES = {
-    "SVC": ("sklearn.svm", "sklearn.svm._classes"),
-    "SVR": ("sklearn.svm", "sklearn.svm._classes"),
-    "NuSVC": ("sklearn.svm", "sklearn.svm._classes"),
-    "NuSVR": ("sklearn.svm", "sklearn.svm._classes"),
-    "OneClassSVM": ("sklearn.svm", "sklearn.svm._classes"),
-    "KernelRidge": ("sklearn.kernel_ridge",),
-    "KernelPCA": ("sklearn.decomposition", "sklearn.decomposition._kernel_pca"),
-    "GaussianProcessRegressor": ("sklearn.gaussian_process", "sklearn.gaussian_process._gpr"),
-    "GaussianProcessClassifier": ("sklearn.gaussian_process", "sklearn.gaussian_process._gpc"),
-    "Nystroem": ("sklearn.kernel_approximation",),
-    "RBFSampler": ("sklearn.kernel_approximation",),
-    "KernelDensity": ("sklearn.neighbors", "sklearn.neighbors._kde"),
+    "SVC": "sklearn.svm",
+    "SVR": "sklearn.svm",
+    "NuSVC": "sklearn.svm",
+    "NuSVR": "sklearn.svm",
+    "OneClassSVM": "sklearn.svm",
+    "KernelRidge": "sklearn.kernel_ridge",
+    "KernelPCA": "sklearn.decomposition",
+    "GaussianProcessRegressor": "sklearn.gaussian_process",
+    "GaussianProcessClassifier": "sklearn.gaussian_process",
+    "Nystroem": "sklearn.kernel_approximation",
+    "RBFSampler": "sklearn.kernel_approximation",
+    "KernelDensity": "sklearn.neighbors",
 }
-"""Where scikit-learn keeps its classes."""
+"""Where scripts find scikit-learn's classes. Private modules keep them, so that objects of them can be pickled."""
 ROOMS = {
     "SVC": "libsvm_machines",
     "SVR": "libsvm_machines",
@@ -40,17 +40,22 @@ _originals: dict[str, Any] = {}
 
 
 class Patch(ContextDecorator):
-    """What `patch` returns: a context in which scikit-learn is patched, and a decorator of functions that want it."""
+    """What `patch` returns: a context in which scikit-learn is patched, and a decorator of functions that want it.
 
-    def __enter__(self) -> Patch:
-        _replace(self.names)
-        return self
-
-    def __exit__(self, *reason: Any) -> None:
-        unpatch(self.names)
+    At its end it puts back what it replaced, which is nothing where it was patched before.
+    """
 
     def __init__(self, names: list[str]):
         self.names = names
+        self.replaced = _replace(names)
+
+    def __enter__(self) -> Patch:
+        self.replaced += _replace(self.names)
+        return self
+
+    def __exit__(self, *reason: Any) -> None:
+        unpatch(self.replaced)
+        self.replaced = []
 
 
 def patch(names: Any = None) -> Patch:
@@ -67,9 +72,7 @@ def patch(names: Any = None) -> Patch:
     >>> SVC.__module__
     'representer.drop_in.libsvm_machines'
     """
-    chosen = _checked(names)
-    _replace(chosen)
-    return Patch(chosen)
+    return Patch(_checked(names))
 
 
 def unpatch(names: Any = None) -> None:
@@ -88,14 +91,15 @@ def _checked(names: Any) -> list[str]:
     return names
 
 
-def _replace(names: list[str]) -> None:
-    for name in names:
-        if name not in _originals:
-            original = getattr(import_module(PLACES[name][0]), name)
-            _put(name, getattr(import_module(f"representer.drop_in.{ROOMS[name]}"), name))
-            _originals[name] = original
+def _replace(names: list[str]) -> list[str]:
+    """Replace these classes; those that were not replaced before."""
+    new = [name for name in names if name not in _originals]
+    for name in new:
+        original = getattr(import_module(PLACES[name]), name)
+        _put(name, getattr(import_module(f"representer.drop_in.{ROOMS[name]}"), name))
+        _originals[name] = original
+    return new
 
 
 def _put(name: str, kind: Any) -> None:
-    for place in PLACES[name]:
-        setattr(import_module(place), name, kind)
+    setattr(import_module(PLACES[name]), name, kind)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from representer.drop_in.named_kernels import NamedKernel
 from representer.estimators import kernel_ridge
 from representer.estimators.base import atomic
+from representer.functions import Function
 
 
 class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
@@ -56,6 +57,14 @@ class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
         super().fit(self._matrix(X) if self._by_matrix else X, y, sample_weight)
         self.n_features_in_, self.X_fit_ = X.shape[1], X if self._by_matrix else self.X_fit_
         return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Models that scikit-learn pickled have no function yet."""
+        super().__setstate__(state)
+        if "dual_coef_" in state and "function_" not in state:
+            points = self._matrix(self.X_fit_) if self._by_matrix else self.X_fit_
+            self.kernel_ = self._kernel_for(self.X_fit_)
+            self.function_ = Function(self.kernel_, points, self.dual_coef_)
 
     def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
         """alpha as an array of shape (1, n_targets): nothing is to be chosen."""
