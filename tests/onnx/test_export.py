@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from each_case import each
 from sklearn.datasets import load_iris
+from sklearn.gaussian_process import kernels as theirs
 
 from representer import (
     SVC,
@@ -23,6 +24,7 @@ from representer import (
     Nystroem,
     OneClassSVM,
     RandomFeatures,
+    drop_in,
     to_onnx,
 )
 from representer.kernels import RBF, ArcCosine, Linear, Matern, On, Periodic, Spectrum
@@ -75,12 +77,15 @@ def test_deviations_of_processes(normalize_y):
         (SVC(probability=True), LABELS),
         (SVC(probability=True), WORDS),
         (SVC(probability=True), LABELS == 2),
+        (SVC(decision_function_shape="ovo"), LABELS),
+        (SVC(kernel=RBF(0.1), break_ties=True), LABELS.astype(float)),
         (NuSVC(nu=0.2), LABELS),
         (KernelLogisticRegression(), LABELS),
         (KernelLogisticRegression(), LABELS == 1),
         (KernelRidgeClassifier(0.1), LABELS),
         (GaussianProcessClassifier(900.0 * RBF(1.0), optimizer=None), LABELS),
         (GaussianProcessClassifier(optimizer=None), WORDS == "b"),
+        (drop_in.GaussianProcessClassifier(theirs.RBF() + theirs.WhiteKernel(), optimizer=None), LABELS == 1),
         (KernelClassifier(time_limit=1e-9), LABELS),
         (KernelClassifier(time_limit=1e-9), LABELS == 1),
     ],
@@ -90,8 +95,6 @@ def test_classifiers(model, y):
     assert list(found["label"]) == list(model.predict(NEW))
     if hasattr(model, "predict_proba"):
         close(found["probability"], model.predict_proba(NEW), np.float64)
-    if hasattr(model, "decision_function_shape"):
-        model.set_params(decision_function_shape="ovo")
     decision = getattr(model, "decision_function", None) or (lambda X: model.latent_mean_and_variance(X)[0])
     close(found["decision"], decision(NEW), np.float64)
 
@@ -105,6 +108,17 @@ def test_outliers_and_transformers(tmp_path):
         close(run(model.fit(X))["transformed"], model.transform(NEW), np.float64)
     to_onnx(outliers).save(tmp_path / "model.onnx")
     onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+
+
+def test_models_by_scikit_learns_signatures():
+    for model in (drop_in.KernelPCA(3), drop_in.Nystroem(n_components=9), drop_in.RBFSampler(n_components=9)):
+        close(run(model.fit(X))["transformed"], model.transform(NEW), np.float64)
+    process = drop_in.GaussianProcessRegressor(theirs.RBF() + theirs.WhiteKernel(0.1), optimizer=None).fit(X, Y[:, 0])
+    found, (mean, std) = run(process), process.predict(NEW, return_std=True)
+    close(found["value"], mean, np.float64)
+    close(found["std"], std, np.float64)
+    classes = drop_in.GaussianProcessClassifier(theirs.RBF(), optimizer=None).fit(X, WORDS)
+    close(run(classes)["probability"], classes.predict_proba(NEW), np.float64)
 
 
 def test_columns_of_frames():
@@ -131,12 +145,19 @@ def test_error_is_measured():
         (KernelRidge(kernel=Matern(1.0, nu=1.7)), X[:9], "Bessel"),
         (KernelRidge(kernel=ArcCosine()), X[:9], "has no ONNX form.*angles"),
         (NadarayaWatson(), X[:9], "NadarayaWatson has no ONNX form"),
+        (drop_in.Nystroem(np.dot, n_components=3), X[:9], "evaluated by Python"),
     ],
 )
 def test_what_has_no_form_is_told(model, inputs, message):
     y = np.arange(len(inputs)) % 2
     with pytest.raises(TypeError, match=message):
         to_onnx(model.fit(inputs, y))
+
+
+def test_votes_of_processes_are_refused():
+    model = drop_in.GaussianProcessClassifier(optimizer=None, multi_class="one_vs_one").fit(X, LABELS)
+    with pytest.raises(TypeError, match="one_vs_rest"):
+        to_onnx(model)
 
 
 def test_other_precisions_are_refused():

@@ -37,7 +37,7 @@ KERNELS = [
     Periodic(1.2, [2.0, 3.0, 4.0]),
     Linear([1.0, 2.0, 3.0]),
     Polynomial(2, 0.5, 3.0),
-    Sigmoid(0.01, 0.1),
+    Sigmoid(1e-5, 0.1),
     Cosine(),
     2.0 * RBF(1.0) ** 3 + 1.5,
     On(RBF(1.0), [0, 2]) * On(Linear(), [1]),

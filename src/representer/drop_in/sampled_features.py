@@ -94,6 +94,10 @@ class Nystroem(NamedKernel, Sampled):
             return self._matrix(X, Y)
         return self._kernel_for(X)(X, Y)
 
+    def written_kernel(self) -> Any:
+        """The kernel between rows, once it is fitted; None where it is evaluated by scikit-learn."""
+        return None if self._by_matrix else self._kernel_for(self.components_)
+
     def _matrix(self, X: Any, Y: Any = None) -> np.ndarray:
         given = {name: getattr(self, name) for name in ("gamma", "coef0", "degree") if getattr(self, name) is not None}
         if given and (callable(self.kernel) or self.kernel == "precomputed"):

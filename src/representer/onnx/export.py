@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from representer.drop_in import sampled_features
 from representer.estimators.gaussian_process_classifier import GaussianProcessClassifier
 from representer.estimators.kernel_classifier import KernelClassifier
 from representer.estimators.poisson_regression import KernelPoissonRegression
@@ -45,10 +46,10 @@ class Exported:
 def to_onnx(model: Any, dtype: Any = np.float64) -> Exported:
     """A fitted model as an ONNX graph, for runtimes in any language.
 
-    Outputs are "value" of regressions and "std" of Gaussian processes, "label", "decision" and, where the model has
-    them, "probability" of classifiers, "score" of `OneClassSVM`, and "transformed" of `KernelPCA`, `Nystroem` and
-    `RandomFeatures`. Rows of data frames are their columns in order. Kernels of strings, graphs and functions of Python
-    have no ONNX form and are refused.
+    Outputs are "value" of regressions and "std" of Gaussian processes, "label", "decision" (of the decision function,
+    or the mean of f) and, where the model has them, "probability" of classifiers, "score" of `OneClassSVM`, and
+    "transformed" of `KernelPCA`, `Nystroem` and `RandomFeatures`. Rows of data frames are their columns in order.
+    Kernels of strings, graphs and functions of Python have no ONNX form and are refused.
 
     Parameters
     ----------
@@ -75,6 +76,8 @@ def _points(model: Any) -> Any:
     """The inputs that a model stores."""
     if isinstance(model, GaussianProcessClassifier):
         return _numbers(model.X_fit_)
+    if isinstance(model, sampled_features.Sampled):
+        return getattr(model, "components_", np.zeros((1, model.n_features_in_)))
     if hasattr(model, "basis_"):  # a transformer
         return model.kernel_.landmarks if hasattr(model.kernel_, "landmarks") else np.zeros((1, model.n_features_in_))
     function = getattr(model, "eigenfunctions_", None) or getattr(model, "function_", None)
@@ -123,6 +126,8 @@ def _features(graph: Graph, kernel: Any, rows: Rows) -> str:
 
 def _other(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
     """Regressions, outliers and transformers."""
+    if isinstance(model, sampled_features.Sampled):
+        return _sampled(graph, model, rows)
     if hasattr(model, "basis_"):
         return _transformer(graph, model, rows)
     if hasattr(model, "eigenfunctions_"):
@@ -169,6 +174,19 @@ def _transformer(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
     return {"transformed": (graph.dtype, 2)}
 
 
+def _sampled(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
+    """Landmarks and waves by scikit-learn's signatures."""
+    if isinstance(model, sampled_features.Nystroem):
+        if (kernel := model.written_kernel()) is None:
+            raise TypeError(f"{model.kernel!r} is evaluated by Python and has no ONNX form.")
+        graph.add("MatMul", block(graph, kernel, rows, model.components_), model.normalization_.T, name="transformed")
+    else:
+        phases = graph.add("Add", graph.add("MatMul", rows.name, model.random_weights_), model.random_offset_)
+        factors = np.full(model.n_components, np.sqrt(2.0 / model.n_components))
+        graph.add("Mul", graph.add("Cos", phases), factors, name="transformed")
+    return {"transformed": (graph.dtype, 2)}
+
+
 def _classifier(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
     """Label, decision and probability."""
     if isinstance(model, GaussianProcessClassifier):
@@ -183,8 +201,10 @@ def _classifier(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
         graph.add("Reshape", values, np.array([-1], np.int64), name="decision")
         index = graph.add("Cast", graph.add("Greater", "decision", 0.0), to=library().TensorProto.INT64)
     elif pairs:
-        index = graph.add("ArgMax", _votes(graph, values, k), axis=1, keepdims=0)
-        graph.add("Identity", values, name="decision")
+        votes = _votes(graph, values, k)
+        classes = _by_class(graph, values, votes, k)
+        index = graph.add("ArgMax", classes if model.break_ties else votes, axis=1, keepdims=0)
+        graph.add("Identity", values if model.decision_function_shape == "ovo" else classes, name="decision")
     else:
         index = graph.add("ArgMax", graph.add("Identity", values, name="decision"), axis=1, keepdims=0)
     probability = _probability(graph, model, values, columns)
@@ -218,6 +238,14 @@ def _votes(graph: Graph, values: str, k: int) -> str:
     ahead = graph.add("Cast", graph.add("Greater", values, 0.0), to=kind)
     behind = graph.add("Sub", 1.0, ahead)
     return graph.add("Add", graph.add("MatMul", ahead, first), graph.add("MatMul", behind, second))
+
+
+def _by_class(graph: Graph, values: str, votes: str, k: int) -> str:
+    """Votes, with ties broken by the sums of the pairs' values, squeezed to less than half a vote."""
+    signs = np.array([np.eye(k)[a] - np.eye(k)[b] for a, b in combinations(range(k), 2)])
+    sums = graph.add("MatMul", values, signs)
+    squeezed = graph.add("Div", sums, graph.add("Mul", graph.add("Add", graph.add("Abs", sums), 1.0), 3.0))
+    return graph.add("Add", votes, squeezed)
 
 
 def _probability(graph: Graph, model: Any, values: str, columns: int) -> str | None:
@@ -274,10 +302,10 @@ def _error(proto: Any, model: Any, points: Any, dtype: np.dtype) -> float:
     elif hasattr(model, "eigenfunctions_"):
         known = model.eigenfunctions_(given)
     elif isinstance(model, GaussianProcessClassifier):
-        known = model.latent_mean_and_variance(given)[0]
+        known = GaussianProcessClassifier.latent_mean_and_variance(model, given)[0]  # also of several classes
     elif name == "value":
         known = model.predict(given)
-    elif isinstance(model, KernelClassifier):
+    elif isinstance(model, KernelClassifier) or hasattr(model, "decision_function_shape"):
         known = model.decision_function(given)
     else:
         known = model.function_(given)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import factorial
 
+from representer.drop_in.white_noise import White
 from representer.kernels import checks
 from representer.kernels.algebra import Power, Product, Scaled, Sum
 from representer.kernels.base import Kernel
@@ -62,7 +63,8 @@ def diagonal(graph: Graph, kernel: Kernel, rows: Rows) -> str:
         return diagonal(graph, kernel.kernel, _picked(graph, kernel, rows))
     if kernel.of_inner_product:
         scaled = graph.add("Div", rows.name, _scale(kernel))
-        return _outer(graph, kernel, graph.sum(graph.add("Mul", scaled, scaled), 1))
+        scaled, factor = graph.add("Mul", scaled, scaled), float(getattr(kernel, "scale", 1.0))
+        return _outer(graph, kernel, graph.add("Mul", graph.sum(scaled, 1), factor))
     if isinstance(kernel, Exp | PowerSeries):
         return _unary(graph, kernel, diagonal(graph, kernel.kernel, rows))
     if isinstance(kernel, HistogramIntersection):
@@ -75,7 +77,10 @@ def diagonal(graph: Graph, kernel: Kernel, rows: Rows) -> str:
         return graph.add(
             "Where", graph.add("Equal", inner, 0.0), 0.0, graph.add("Add", graph.add("Mul", inner, 0.0), 1.0)
         )
-    value = float(kernel.value) if isinstance(kernel, Constant) else 1.0
+    if isinstance(kernel, Constant | White):
+        value = float(kernel.value if isinstance(kernel, Constant) else kernel.variance)
+    else:
+        value = 1.0
     return graph.add("Add", graph.add("Mul", graph.sum(rows.name, 1), 0.0), value)
 
 
@@ -127,16 +132,17 @@ def _horner(graph: Graph, coefficients: np.ndarray, x: str) -> str:
 
 
 def _product(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    scale = _scale(kernel)
-    return _outer(graph, kernel, graph.add("MatMul", rows.name, (dense(points) / scale**2).T))
+    # a number times a product would become an attribute of it, which onnxruntime keeps in float32
+    factor = float(getattr(kernel, "scale", 1.0)) / _scale(kernel) ** 2
+    return _outer(graph, kernel, graph.add("MatMul", rows.name, (factor * dense(points)).T))
 
 
 def _outer(graph: Graph, kernel: Any, s: str) -> str:
-    """phi(s), s the inner product over length scales."""
+    """phi(s), s the inner product over length scales, or times the scale."""
     if isinstance(kernel, Polynomial):
         return graph.add("Pow", graph.add("Add", s, float(kernel.offset)), float(kernel.degree))
     if isinstance(kernel, Sigmoid):
-        return graph.add("Tanh", graph.add("Add", graph.add("Mul", s, float(kernel.scale)), float(kernel.offset)))
+        return graph.add("Tanh", graph.add("Add", s, float(kernel.offset)))
     return s
 
 
@@ -226,8 +232,12 @@ def _periodic(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
 
 
 def _constant(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    zeros = graph.add("Mul", graph.sum(rows.name, 1), np.zeros((1, len(points))))
-    return graph.add("Add", zeros, float(kernel.value))
+    return graph.add("Add", _nothing(graph, kernel, rows, points), float(kernel.value))
+
+
+def _nothing(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    """0 between any row and any point: noise of one has nothing to do with that of another."""
+    return graph.add("Mul", graph.sum(rows.name, 1), np.zeros((1, checks.number_of(points))))
 
 
 def _binary(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -295,6 +305,7 @@ WRITERS: dict[type, Callable[[Graph, Any, Rows, Any], str]] = {
     Brownian: _brownian,
     Periodic: _periodic,
     Constant: _constant,
+    White: _nothing,
     Sum: _binary,
     Product: _binary,
     Scaled: _scaled,

@@ -16,6 +16,8 @@ NODE_SPACING, NODE_RANGE = 0.02, 9.0
 
 def class_outputs(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
     """Nodes "label", "decision", which is the mean of f, and "probability"."""
+    if getattr(model, "multi_class", "") == "one_vs_one" and len(model.classes_) > 2:
+        raise TypeError("Votes of pairs of processes have no ONNX form; use multi_class='one_vs_rest'.")
     means, columns = [], []
     for part in model._parts:
         mean, deviation = _moments(graph, part, rows, model.X_fit_)

@@ -53,10 +53,12 @@ class Graph:
 
     def labels(self, classes: np.ndarray, index: str) -> tuple[Any, int]:
         """A node "label", the class of each index; its dtype and number of dimensions."""
-        words = classes.dtype.kind not in "biu"
-        known = np.array([str(each) for each in classes], object) if words else classes.astype(np.int64)
-        self.add("Gather", known, index, name="label")
-        return str if words else np.int64, 1
+        if classes.dtype.kind not in "biuf":
+            self.add("Gather", np.array([str(each) for each in classes], object), index, name="label")
+            return str, 1
+        kind = self.dtype if classes.dtype.kind == "f" else np.dtype(np.int64)
+        self.add("Gather", classes.astype(kind), index, name="label")
+        return kind, 1
 
     def model(self, n_columns: int, outputs: dict[str, Any], metadata: dict[str, str]) -> Any:
         """The checked model from rows "X" to outputs: the number of dimensions of each, and a dtype of numpy or str."""
