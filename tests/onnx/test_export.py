@@ -17,6 +17,7 @@ from representer import (
     KernelLogisticRegression,
     KernelPCA,
     KernelPoissonRegression,
+    KernelRegressor,
     KernelRidge,
     KernelRidgeClassifier,
     NadarayaWatson,
@@ -46,6 +47,7 @@ def close(found, known, dtype):
     np.testing.assert_allclose(found, known, atol=1e-10 if dtype == np.float64 else 1e-4 * np.abs(known).max())
 
 
+@pytest.mark.filterwarnings("ignore:The search stopped at its time_limit")
 @each("dtype", [np.float64, np.float32])
 @each(
     ("model", "y"),
@@ -55,6 +57,7 @@ def close(found, known, dtype):
         (KernelRidge(0.1, kernel=RandomFeatures(RBF(), 20)), Y[:, 0]),
         (SVR(), Y[:, 0]),
         (KernelPoissonRegression(), LABELS),
+        (KernelRegressor(time_limit=1e-9), Y),
     ],
 )
 def test_regressions(model, y, dtype):
@@ -128,6 +131,13 @@ def test_columns_of_frames():
     close(run(model)["value"], model.predict(pd.DataFrame(NEW, columns=list("abcd"))), np.float64)
 
 
+@pytest.mark.filterwarnings("ignore:The search stopped at its time_limit")
+def test_words_in_frames_are_refused():
+    frame = pd.DataFrame({"a": X[:, 0], "b": WORDS})
+    with pytest.raises(TypeError, match="columns of numbers"):
+        to_onnx(KernelRegressor(time_limit=1e-9).fit(frame, Y))
+
+
 def test_error_is_measured():
     model = KernelRidge(1e-4).fit(X, Y)
     exact, rounded = to_onnx(model), to_onnx(model, np.float32)
@@ -135,6 +145,8 @@ def test_error_is_measured():
     stored = {each.key: each.value for each in rounded.proto.metadata_props}
     assert float(stored["largest error at stored points"]) == pytest.approx(rounded.error, rel=1e-2)
     assert stored["estimator"] == "KernelRidge"
+    waves = KernelRidge(kernel=RandomFeatures(RBF(), 20)).fit(X, Y)  # stores no points
+    assert 1e-8 < to_onnx(waves, np.float32).error < 1e-4
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from representer.drop_in import sampled_features
+from representer.estimators.gaussian_process import GaussianProcessRegressor
 from representer.estimators.gaussian_process_classifier import GaussianProcessClassifier
 from representer.estimators.kernel_classifier import KernelClassifier
 from representer.estimators.poisson_regression import KernelPoissonRegression
@@ -24,7 +25,7 @@ from representer.onnx.latent_classes import class_outputs
 from representer.onnx.nodes import Graph, library
 
 CHECKED_POINTS = 200
-"""Stored points at which the error of a graph is measured."""
+"""Stored or random points at which the error of a graph is measured."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def to_onnx(model: Any, dtype: Any = np.float64) -> Exported:
     ----------
     model : fitted estimator
     dtype : float64 or float32
-        float32 is what most accelerators want. The largest error at stored points is kept as ``error``, and in the
-        metadata of the model.
+        float32 is what most accelerators want. The largest error at stored points, or at normal ones where the model
+        stores none, is kept as ``error``, and in the metadata of the model.
     """
     dtype = np.dtype(dtype)
     if dtype not in (np.float64, np.float32):
@@ -73,13 +74,15 @@ def to_onnx(model: Any, dtype: Any = np.float64) -> Exported:
 
 
 def _points(model: Any) -> Any:
-    """The inputs that a model stores."""
+    """The inputs that a model stores, or random ones where it stores none."""
     if isinstance(model, GaussianProcessClassifier):
         return _numbers(model.X_fit_)
+    if getattr(model, "_encoding", None) is not None:
+        raise TypeError("Words, dates and gaps of a data frame have no ONNX form; give columns of numbers alone.")
     if isinstance(model, sampled_features.Sampled):
-        return getattr(model, "components_", np.zeros((1, model.n_features_in_)))
+        return model.components_ if hasattr(model, "components_") else _normal(model)
     if hasattr(model, "basis_"):  # a transformer
-        return model.kernel_.landmarks if hasattr(model.kernel_, "landmarks") else np.zeros((1, model.n_features_in_))
+        return model.kernel_.landmarks if hasattr(model.kernel_, "landmarks") else _normal(model)
     function = getattr(model, "eigenfunctions_", None) or getattr(model, "function_", None)
     if not isinstance(function, Function):
         raise TypeError(
@@ -87,10 +90,14 @@ def _points(model: Any) -> Any:
             "logistic regression, Gaussian processes, KernelPCA, Nystroem and RandomFeatures."
         )
     if isinstance(function.X, Points):
-        return np.zeros((1, model.n_features_in_))
+        return _normal(model)
     if function.kernel.precomputed:
         raise TypeError("A precomputed Gram matrix has no ONNX form: the kernel is not known; give a kernel.")
     return _numbers(function.X)
+
+
+def _normal(model: Any) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(CHECKED_POINTS, model.n_features_in_))
 
 
 def _numbers(points: Any) -> Any:
@@ -146,7 +153,7 @@ def _other(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
     else:
         graph.add("Identity", values, name="value")
     outputs: dict[str, Any] = {"value": (graph.dtype, 1 if single else 2)}
-    return outputs | _deviation(graph, model, rows, single) if hasattr(model, "_process") else outputs
+    return outputs | _deviation(graph, model, rows, single) if isinstance(model, GaussianProcessRegressor) else outputs
 
 
 def _deviation(graph: Graph, model: Any, rows: Rows, single: bool) -> dict[str, Any]:
