@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.special import gammainc
 from sklearn.neighbors import KernelDensity as Theirs
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -88,3 +89,13 @@ class KernelDensity(density.ParzenDensity):
             return np.array([float(self.bandwidth)])
         n, d = self.X_fit_.shape
         return np.array([(n if self.bandwidth == "scott" else n * (d + 2) / 4.0) ** (-1.0 / (d + 4))])
+
+    def _steps(self, shape: tuple[int, ...], rng: np.random.RandomState) -> np.ndarray:
+        """The same for the same seed as scikit-learn's, for the two kernels that it draws samples of."""
+        if self.kernel not in ("gaussian", "tophat"):
+            return super()._steps(shape, rng)
+        steps = rng.normal(size=shape)
+        if self.kernel == "gaussian":
+            return steps
+        squares = (steps**2).sum(axis=1, keepdims=True)
+        return steps * gammainc(0.5 * shape[1], 0.5 * squares) ** (1.0 / shape[1]) / np.sqrt(squares)

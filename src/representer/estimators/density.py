@@ -225,7 +225,10 @@ class ParzenDensity(DensityMixin, KernelParameters):
         rows = rng.choice(len(self._weights), n_samples, p=self._weights / self._weights.sum())
         centres = self.X_fit_[rows]
         centres = centres.toarray() if sparse.issparse(centres) else centres
-        directions = rng.normal(size=centres.shape)
+        return (centres + self.bandwidth_ * self._steps(centres.shape, rng)).astype(centres.dtype)
+
+    def _steps(self, shape: tuple[int, ...], rng: np.random.RandomState) -> np.ndarray:
+        """Random vectors from the window of bandwidth one."""
+        directions = rng.normal(size=shape)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        radii = self._window.radii(centres.shape[1], n_samples, rng)
-        return (centres + self.bandwidth_ * radii[:, None] * directions).astype(centres.dtype)
+        return self._window.radii(shape[1], shape[0], rng)[:, None] * directions
