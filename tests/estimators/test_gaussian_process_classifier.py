@@ -114,6 +114,12 @@ def test_plan_is_what_a_fit_takes(optimizer, classes, rng, peak_of):
     assert "GB; use fewer inputs" in str(model.plan(X, y))
 
 
+def test_plan_counts_the_copy_of_the_inputs():
+    model, y = GaussianProcessClassifier(optimizer=None), np.arange(20) % 2
+    few, many = (model.plan(np.zeros((20, columns)), y).bytes for columns in (1, 1001))
+    assert many - few == 2 * 8 * 20 * 1000
+
+
 def test_changes_of_the_data_do_not_reach_the_model(rng):
     X = rng.normal(size=(40, 2))
     model = GaussianProcessClassifier(Linear(1.0), optimizer=None).fit(X, X[:, 0] > 0)

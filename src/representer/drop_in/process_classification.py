@@ -86,7 +86,7 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
         self.classes_, self._label = check_labels(self, X, y)
         self.n_classes_ = len(self.classes_)
         self.X_fit_, begin = copied(X) if self.copy_X_train else X, perf_counter()
-        plan = self._plan(len(y), self.n_classes_)
+        plan = self._plan(len(y), self.n_classes_, X)
         self._refuse(plan.bytes, f"A Gaussian process classifier on {len(y)} inputs", "fewer inputs, or more memory")
         with _parallel.blas_threads_for(len(y)):
             found = [self._best(kernel, rows, signs, rng) for rows, signs in self._tasks()]

@@ -125,7 +125,7 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
         X = copied(check_inputs(self, X, kernel, reset=True))
         self.classes_, self._label = check_labels(self, X, y)
         label = self._label
-        begin, plan = perf_counter(), self._plan(len(label), len(self.classes_))
+        begin, plan = perf_counter(), self._plan(len(label), len(self.classes_), X)
         self._refuse(plan.bytes, f"A Gaussian process classifier on {len(label)} inputs", CLASSIFIER_WAY_OUT)
         self.X_fit_, inputs = X, doubled(X)
         rng = check_random_state(self.random_state)
@@ -170,16 +170,18 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
         A fit that would be refused has a plan that says so.
         """
         self._check_options()
-        return self._judged(self._plan(checks.number_of(X), 2 if y is None else len(np.unique(y))), CLASSIFIER_WAY_OUT)
+        n_classes = 2 if y is None else len(np.unique(y))
+        return self._judged(self._plan(checks.number_of(X), n_classes, X), CLASSIFIER_WAY_OUT)
 
-    def _plan(self, n: int, n_classes: int) -> Plan:
+    def _plan(self, n: int, n_classes: int, X: Any = None) -> Plan:
         parts = 1 if n_classes == 2 else n_classes
         # a kernel matrix and a factor of each part stay
         matrices = (3 if self.optimizer is None else 7) + 2 * (parts - 1)
         values = 1 if self.optimizer is None else 30 * (1 + self.n_restarts)  # of the likelihood, about
         seconds = parts * values * (MODE_SECONDS * n**3 + 1e-7 * n * n)
         why = "it finds the mode of the posterior"
-        return Plan("newton", why, 8 * matrices * n * n, parts * values * n * n, seconds)
+        inputs = 2 * 8 * int(getattr(X, "size", 0))  # a copy, and prepared
+        return Plan("newton", why, 8 * matrices * n * n + inputs, parts * values * n * n, seconds)
 
     def _certificate(self, plan: Plan, seconds: float, evaluations: int) -> Certificate:
         steps = sum(part.found.steps for part in self._parts)
