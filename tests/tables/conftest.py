@@ -3,9 +3,17 @@
 import numpy as np
 import polars as pl
 import pytest
-from quick_tables import make_quick
+from quick_tables import make_quick, try_one_family
 
 from representer import fit_table
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_family():
+    """Which family of kernels is chosen is tested with the models that choose."""
+    with pytest.MonkeyPatch.context() as patch:
+        try_one_family(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

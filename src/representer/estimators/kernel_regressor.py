@@ -83,8 +83,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     >>> import numpy as np
     >>> from representer import KernelRegressor
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 3))
-    >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=200)
+    >>> X = rng.normal(size=(120, 3))
+    >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=120)
     >>> model = KernelRegressor().fit(X, y)
     >>> bool(model.loo_score_ > 0.95)
     True
