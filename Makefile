@@ -13,10 +13,11 @@ help:  ## list these targets
 setup: $(READY)  ## create .venv with the library and the tools
 
 # uv unpacks the pinned versions several times faster than pip, and is all that the environment needs: to unpack a pip
-# of its own would take longer than all packages.
+# of its own would take longer than all packages. It is unpacked where Python comes without pip.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --without-pip $(VENV)
-	$(PYTHON) $(PIP) --python $(BIN)/python install -c constraints.txt uv
+	$(PYTHON) $(PIP) --python $(BIN)/python install -c constraints.txt uv || \
+	{ $(BIN)/python -m ensurepip && $(BIN)/python $(PIP) install -c constraints.txt uv; }
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'
 	touch $@
 
