@@ -83,11 +83,22 @@ class Journal:
             if monotonic() - self._written >= CHECKPOINT_SECONDS:
                 self.write()
 
-        sums = rows.partial(part, first, sums, after)
+        try:
+            sums = rows.partial(part, first, sums, after)
+        except BaseException:  # also an interrupt: what is known is kept, not only what was known a minute ago
+            self._keep_known()
+            raise
         self._entries[number], self._next_block = (key, _copy(sums)), 0
         if monotonic() - self._written >= CHECKPOINT_SECONDS:
             self.write()
         return sums
+
+    def _keep_known(self) -> None:
+        """Write the sums of finished blocks, if there are some."""
+        if self._entries[-1][1] is None:
+            self._entries.pop()
+        if self._entries:
+            self.write()
 
     def write(self) -> None:
         """Write all sums to another file, and rename it: what was there before is whole until then."""

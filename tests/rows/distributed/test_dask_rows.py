@@ -2,9 +2,11 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import CancelledError
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
+from unittest.mock import Mock
 
 import cloudpickle
 import dask
@@ -220,6 +222,25 @@ def test_a_killed_worker_changes_no_bit(Xy, tmp_path, monkeypatch):
 def counted(folder):
     path = folder / "counter"
     return path.stat().st_size if path.exists() else 0
+
+
+def test_a_scheduler_that_dies_is_an_error_with_the_way_out(arrays, monkeypatch, tmp_path):
+    class CommClosedError(Exception):
+        pass
+
+    path = tmp_path / "fit.npz"
+    data, kept = rows(arrays[0], target=arrays[1]), rows(arrays[0], target=arrays[1], checkpoint=path)
+    first, second = data.total(part()), kept.total(part())
+    for error in (CommClosedError("Stream is closed"), CancelledError("for reason: scheduler-connection-lost.\nmore")):
+        monkeypatch.setattr(dask, "compute", Mock(side_effect=error))
+        with pytest.raises(ConnectionError, match=r"Start a scheduler, .*checkpoint=path.* says: [^\n]*$"):
+            data.total(part())
+    with pytest.raises(ConnectionError, match=r"the call with the checkpoint .*fit.npz, from which it goes on"):
+        kept.total(part())
+    again = rows(arrays[0], target=arrays[1], checkpoint=path).total(part())  # Dask still does not answer
+    for one, two, three in zip(first, second, again, strict=True):
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(one, three)
 
 
 def test_partitions_on_which_workers_die_are_given_up_with_a_sentence(arrays, monkeypatch):

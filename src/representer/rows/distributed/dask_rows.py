@@ -26,6 +26,8 @@ BRANCHES = 8
 """Sums that are added by one task."""
 TRIAL_ROWS = 64
 """Rows on which the driver tries a part, so that loops are compiled there, once, before workers need them."""
+LOST = "scheduler-connection-lost"
+"""What Dask says of tasks whose scheduler has died."""
 EMPTY = "X is empty: none of its partitions has rows."
 
 
@@ -218,6 +220,8 @@ class DaskRows(Rows):
         try:
             return dask().compute(*calls)
         except Exception as error:
+            if type(error).__name__ == "CommClosedError" or LOST in str(error):
+                raise ConnectionError(self._lost(error)) from error
             if type(error).__name__ != "KilledWorker":
                 raise
             raise RuntimeError(
@@ -225,6 +229,15 @@ class DaskRows(Rows):
                 "takes more memory than a worker has. Use smaller partitions, workers with more memory, or a larger "
                 f"distributed.scheduler.allowed-failures. Dask says: {error}"
             ) from error
+
+    def _lost(self, error: Exception) -> str:
+        """What to do when the scheduler does not answer any more."""
+        said = str(error).split("\n", 1)[0]
+        if self._journal is None:
+            again = "and repeat the call; with rows(..., checkpoint=path) a fit would go on from there"
+        else:
+            again = f"and repeat the call with the checkpoint {self._journal.path}, from which it goes on"
+        return f"The connection to Dask's scheduler is lost. Start a scheduler, {again}. Dask says: {said}"
 
     def _try(self, part: Part) -> None:
         """Run the part on some rows here: errors come at once, and loops are compiled by one process."""
