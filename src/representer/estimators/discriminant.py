@@ -181,8 +181,9 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
-        n_classes, alphas, kernel = 2 if y is None else len(np.unique(y)), self._alphas(), self._kernel_for(X)
-        rows = ArrayRows(X, np.zeros((checks.number_of(X), n_classes)))
+        n_classes, alphas, elsewhere = 2 if y is None else len(np.unique(y)), self._alphas(), isinstance(X, Rows)
+        kernel = kernel_for_rows(self._given_kernel(), X) if elsewhere else self._kernel_for(X)
+        rows = X if elsewhere else ArrayRows(X, np.zeros((checks.number_of(X), n_classes)))
         if (span := self._span_of(kernel, X, rows, np.ones(n_classes))) is not None:
             return span.plan(self._budget())
         gram = self._gram(kernel, X)
