@@ -51,6 +51,23 @@ def test_counts_and_quantiles():
     assert np.all(found[:, 0] <= found[:, 1])
 
 
+def test_the_least_of_some_values_is_found_downhill():
+    seen = []
+
+    def value(i):
+        seen.append(i)
+        return abs(i - 2)
+
+    assert machines.least(value, 9, 4, 60.0) == 2
+    assert seen == [4, 3, 2, 1, 0]
+    seen.clear()
+    assert machines.least(value, 9, 1, 60.0) == 2
+    assert seen == [1, 0, 2, 3, 4]
+    seen.clear()
+    assert machines.least(value, 9, 5, -1.0) == 5  # no time, but a value
+    assert seen == [5]
+
+
 def test_routes_fit_the_memory():
     numbers = Target("y", "regression", "squared")
     assert Route.of(numbers, 5000, 60.0, None).exact

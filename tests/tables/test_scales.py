@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from representer.tables import scales as chosen
 from representer.tables.column_plan import ColumnPlan, Treatment
 from representer.tables.scales import chosen_scales
 from representer.tables.targets import Target
@@ -10,6 +11,7 @@ from representer.tables.targets import Target
 RNG = np.random.default_rng(0)
 LONG = np.exp(2.0 * RNG.normal(size=150))
 PLAN = ColumnPlan((Treatment("x", "number"),))
+FRAME = pl.DataFrame({"x": LONG})
 
 
 def scales(y, x=LONG, **options):
@@ -42,3 +44,11 @@ def test_classes_and_counts_choose_scales_of_columns():
     assert scales(labels, task="classification", classes=("a", "b"))[0] in ("logarithm", "quantiles")
     counts = RNG.poisson(np.exp(1.0 + np.sin(np.log(LONG)))).astype(float)
     assert scales(counts, task="counts")[0] in ("logarithm", "quantiles")
+
+
+def test_quantiles_are_those_of_all_rows(monkeypatch):
+    monkeypatch.setattr(chosen, "ROWS_FOR_SCALES", 60)
+    monkeypatch.setattr(chosen, "logarithm", lambda treatment, values: None)
+    plan, _ = chosen_scales(PLAN, Target("y", "regression", "squared"), FRAME, np.sin(np.log(LONG)), "t", 0)
+    assert plan.treatments[0].transform == "quantiles"
+    assert plan.treatments[0].knots[[0, -1]].tolist() == [LONG.min(), LONG.max()]

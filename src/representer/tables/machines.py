@@ -38,6 +38,9 @@ MATRICES = 6
 """Matrices of the size of the landmarks that a fit in a span holds at most, of a search of so many rows as well."""
 STRENGTH_ROWS, STRENGTH_LANDMARKS = 6000, 300
 """Rows and landmarks for the choice of a strength on rows that its fit did not see."""
+STRENGTHS_TRIED = 10.0 ** np.arange(-2.5, 2.0, 0.5)
+CLASSES_START = 0.1
+"""The strength of a logistic loss in units of alpha of squares, from which it is searched."""
 SPAN_PART = 0.25
 """Of the time of a fit for all rows in the span of landmarks."""
 JUDGED_PART = 0.45
@@ -215,28 +218,45 @@ def _machine(target: Target, kernel: Any, searched: Any, rows: Any, y: np.ndarra
         levels = list(target.quantiles)
         make = lambda strength, k: KernelQuantileRegression(levels, alpha=strength, kernel=k, non_crossing=True)  # noqa: E731
         y = np.asarray(y, np.float64)
-    strength = _strength(make, target, searched.kernel_, rows, y, effort)
+    strength = _strength(make, target, searched, rows, y, effort)
     return make(strength, kernel).fit(rows, y)
 
 
-def _strength(make: Any, target: Target, kernel: Any, rows: Any, y: np.ndarray, effort: Effort) -> float:
-    """Of some strengths that with the least loss on rows that its fit did not see; stops where it rises twice."""
+def _strength(make: Any, target: Target, searched: Any, rows: Any, y: np.ndarray, effort: Effort) -> float:
+    """Of some strengths that with the least loss on rows that its fit did not see, as far as the time reaches."""
     order = np.random.default_rng(effort.seed).permutation(len(y))[:STRENGTH_ROWS]
-    folds = np.array_split(order, 4)
-    tested, begin, best, rises = folds if len(order) < STRENGTH_ROWS else folds[:1], perf_counter(), (np.inf, 1.0), 0
+    folds, kernel = np.array_split(order, 4), searched.kernel_
+    tested = folds if len(order) < STRENGTH_ROWS else folds[:1]
     if 0.75 * len(order) > 2 * STRENGTH_LANDMARKS:
         kernel = Nystroem(kernel, STRENGTH_LANDMARKS, random_state=effort.seed)
     unit = float(np.std(y)) if target.task == "quantiles" else 1.0
-    for strength in 10.0 ** np.arange(1.5, -3.0, -0.5) / unit:
+    strengths = STRENGTHS_TRIED / unit
+    first = CLASSES_START * searched.alpha_ if target.is_classes else float(np.median(strengths))
+
+    def loss(strength: float) -> float:
         losses = []
         for rest in tested:
             fit = np.setdiff1d(order, rest, assume_unique=True)
             rest = rest[np.isin(y[rest], np.unique(y[fit]))] if target.is_classes else rest
             model = make(strength, clone(kernel)).fit(checks.take(rows, fit), y[fit])
             losses.append(loss_of(target, model, checks.take(rows, rest), y[rest]))
-        rises = rises + 1 if np.mean(losses) > best[0] else 0
-        best = min(best, (float(np.mean(losses)), float(strength)))
-        if rises == 2 or perf_counter() - begin > 0.2 * effort.seconds:
+        return float(np.mean(losses))
+
+    start = int(np.argmin(np.abs(np.log(strengths / first))))
+    return float(strengths[least(lambda i: loss(strengths[i]), len(strengths), start, 0.2 * effort.seconds)])
+
+
+def least(value: Callable[[int], float], count: int, start: int, seconds: float) -> int:
+    """Where a function of 0, ..., count - 1 is least: downhill from ``start`` until it rises twice, or time is over."""
+    begin, best = perf_counter(), (value(start), start)
+    for step in (-1, 1):
+        i, rises = start + step, 0
+        while 0 <= i < count and rises < 2 and perf_counter() - begin <= seconds:
+            found = value(i)
+            rises = rises + 1 if found > best[0] else 0
+            best = min(best, (found, i))
+            i += step
+        if best[1] != start:
             break
     return best[1]
 

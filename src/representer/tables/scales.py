@@ -14,8 +14,8 @@ from representer.tables.column_plan import ColumnPlan, Treatment, logarithm, qua
 from representer.tables.numeric_design import NumericDesign
 from representer.tables.targets import Target
 
-ROWS_FOR_SCALES = 500
-"""Rows on which scales are compared."""
+ROWS_FOR_SCALES, PART_FOR_SCALES, MOST_FOR_SCALES = 500, 5, 1000
+"""Rows on which scales are compared: so many, or where there are many one in five of them, up to so many."""
 SKEWED, SKEWED_TARGET = 2.0, 1.0
 """Skewness from which another scale is tried."""
 WORTH = 0.01
@@ -29,7 +29,8 @@ def chosen_scales(
     plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, source: str, seed: int
 ) -> tuple[ColumnPlan, Target]:
     """The plan with columns, and the target, on the scales that have the least leave-one-out error on some rows."""
-    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:ROWS_FOR_SCALES])
+    count = max(ROWS_FOR_SCALES, min(len(y) // PART_FOR_SCALES, MOST_FOR_SCALES))
+    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:count])
     part, y = frame[some.tolist()], y[some]
     target = _target_scale(plan, target, part, y, source)
     targets = _targets(target, y)
@@ -41,7 +42,14 @@ def chosen_scales(
             error = _error(changed, part, targets, source)
             if error < (1.0 - WORTH) * best:
                 plan, best = changed, error
+    for treatment in plan.treatments:
+        if treatment.transform == "quantiles":  # those of all rows
+            plan = plan.with_treatment(quantiles(treatment, _values(treatment, frame, source)))
     return plan, target
+
+
+def _values(treatment: Treatment, frame: Any, source: str) -> np.ndarray:
+    return treatment.cells(frame[treatment.name], source).to_numpy().astype(np.float64)
 
 
 def _skewed(plan: ColumnPlan, frame: Any, source: str) -> list[tuple[Treatment, np.ndarray]]:
@@ -49,7 +57,7 @@ def _skewed(plan: ColumnPlan, frame: Any, source: str) -> list[tuple[Treatment, 
     found = []
     for treatment in plan.treatments:
         if treatment.type == "number":
-            values = treatment.cells(frame[treatment.name], source).to_numpy().astype(np.float64)
+            values = _values(treatment, frame, source)
             there = values[~np.isnan(values)]
             if len(there) > 20 and there.min() >= 0.0 and np.ptp(there) > 0.0 and skew(there) > SKEWED:
                 found.append((float(skew(there)), treatment, values))
