@@ -78,8 +78,10 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
 
     def vjp(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> Gradients:
         G = W * A.inverse[:, None] * B.inverse
-        WK = G * new_tile(self._inner, A.inputs, B.inputs)
         total = add_gradients({}, self._inner.vjp(A.inputs, B.inputs, G), "kernel__")
+        if not total:  # a kernel without hyper-parameters, such as one of words
+            return total
+        WK = G * new_tile(self._inner, A.inputs, B.inputs)
         for side, weights in ((A, WK.sum(axis=1)), (B, WK.sum(axis=0))):
             w = -0.5 * weights * side.inverse**2
             for i in _parallel.split(len(side), 16):
