@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from representer import GaussianProcessRegressor, Nystroem, RandomFeatures
+from representer import GaussianProcessRegressor, Nystroem, RandomFeatures, rows
 from representer.kernels import RBF
 
 rng = np.random.default_rng(0)
@@ -59,3 +59,21 @@ def test_several_targets_and_refusals():
         GaussianProcessRegressor(kernel=Nystroem(RBF(), 5), objective="loo").fit(X, y)
     with pytest.raises(ValueError, match="one positive variance"):
         GaussianProcessRegressor(kernel=Nystroem(RBF(), 5), noise=np.ones(80)).fit(X, y)
+
+
+def test_rows_from_elsewhere_have_the_same_bits_bound_and_variances(tmp_path):
+    np.save(tmp_path / "X.npy", np.column_stack([X, y]))
+    model = GaussianProcessRegressor(kernel=Nystroem(1.0 * RBF(), 20), normalize_y=True)
+    here = model.fit(X, y).predict(X[:9], return_std=True)
+    bound, noise = model.log_marginal_likelihood_, model.noise_
+    there = model.fit(rows([tmp_path / "X.npy"], target=1)).predict(X[:9], return_std=True)
+    np.testing.assert_array_equal(here, there)
+    assert (bound, noise) == (model.log_marginal_likelihood_, model.noise_)
+    assert model.plan(rows(X, target=y)).passes == 2
+
+
+def test_rows_that_a_process_cannot_take():
+    with pytest.raises(ValueError, match="has no weights; give rows without weight="):
+        GaussianProcessRegressor(kernel=Nystroem(RBF(), 5)).fit(rows(X, target=y, weight=np.ones(80)))
+    with pytest.raises(TypeError, match="fitted in the span of a basis, and RBF"):
+        GaussianProcessRegressor(kernel=RBF(1.0)).fit(rows(X, target=y))

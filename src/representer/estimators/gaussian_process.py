@@ -163,13 +163,13 @@ class GaussianProcessRegressor(
         tags.requires_fit = False
         return tags
 
-    # ---- fit ----
+    takes_rows = True
 
     @observed
     @atomic
     @through_span
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
-        """Fit to inputs X and targets y of shape (n,) or (n, n_targets). Of X a copy is kept."""
+        """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows with targets. A copy is kept."""
         kernel = self._prior_kernel()
         X = copied(check_inputs(self, X, kernel, reset=True))
         y = check_targets(self, X, y)

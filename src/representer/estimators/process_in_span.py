@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any
 
@@ -12,18 +12,29 @@ from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
 from representer.estimators.hyperparameter_search import Search
-from representer.estimators.in_span import design_of, function_of, is_approximation, rows_of, with_approximation
-from representer.estimators.inputs import check_targets, evenly_spaced
+from representer.estimators.in_span import (
+    basis_for,
+    design_of,
+    function_of,
+    is_approximation,
+    kernel_for_rows,
+    with_approximation,
+)
+from representer.estimators.inputs import check_targets
 from representer.estimators.measurement_noise import MeasurementNoise, check_noise
+from representer.estimators.row_targets import numbers
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.basis import Centres
-from representer.problems.finite import FiniteRidge
+from representer.problems.finite import FiniteRidge, columns_of
 from representer.processes.gaussian import doubled
 from representer.processes.likelihood import Value
 from representer.processes.spanned import Evidence, SpanProcess
 from representer.processes.variational import Landmarks
 from representer.result import Budget, Plan
+from representer.rows.arrays import ArrayRows
+from representer.rows.base import Rows
+from representer.rows.recoded import RecodedRows, Standardised, Zeros
 from representer.rows.validation import check_inputs
 from representer.solvers import normal_equations
 from representer.solvers.normal_equations import Path
@@ -42,7 +53,7 @@ def through_span(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def either(self: Any, X: Any, y: Any = None) -> Any:
         kernel = self._prior_kernel()
-        if not is_approximation(kernel):
+        if not (is_approximation(kernel) or isinstance(X, Rows)):
             return method(self, X, y)
         return fit_process(self, kernel, X, y) if method.__name__ == "fit" else plan_process(self, kernel, X)
 
@@ -51,33 +62,29 @@ def through_span(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def fit_process(model: Any, kernel: Kernel, X: Any, y: Any) -> Any:
     """Fit in the span: the kernel of landmarks is tuned on some rows, and noise="estimate" on all, by the bound."""
-    X = check_inputs(model, X, kernel, reset=True)
-    y = check_targets(model, X, y)
-    model._check_options(len(y))
-    noise = check_noise(model.noise, len(y))
+    given, kernel = _source(model, kernel, X, y)
+    model._check_options(n := given.n_rows)
+    noise = check_noise(model.noise, n)
     if model.objective != "likelihood":
         raise ValueError(f"objective={model.objective!r} needs an exact kernel; in a span it is 'likelihood', a bound.")
     if np.ndim(noise) or noise == 0.0:
         raise ValueError("In the span of a basis noise is one positive variance, or 'estimate'.")
-    Y = y.reshape(len(y), -1)
-    model._single_output, kernel = y.ndim == 1, kernel.with_default_scales(X)
-    model._mean = Y.mean(axis=0) if model.normalize_y else np.zeros(Y.shape[1])
-    spread = np.where(Y.std(axis=0) > 0, Y.std(axis=0), 1.0)
-    model._scale = spread if model.normalize_y else np.ones(Y.shape[1])
-    Y = (Y - model._mean) / model._scale
-    _plan(model, kernel, X, Y).require()
-    tuned, kernel = _tuned(model, kernel, X, Y, noise)
-    assert kernel.basis is not None
-    problem, basis = _problem(model, kernel, X, Y), kernel.basis(X)
+    mean, deviation = _mean_and_deviation(given)
+    model._mean = mean if model.normalize_y else np.zeros_like(mean)
+    model._scale = np.where(deviation > 0, deviation, 1.0) if model.normalize_y else np.ones_like(mean)
+    rows = RecodedRows(given, Standardised(model._mean, model._scale))
+    _plan(model, kernel, rows).require()
+    tuned, kernel = _tuned(model, kernel, rows, noise)
+    problem = _problem(model, kernel, rows)
+    basis = problem.design.basis
     path = Path(problem, _budget(model))
     values, V = path.sums.spectrum
-    trace = float(kernel.original.diag(X).astype(np.float64).sum())
-    left_out = max(trace - float(np.trace(path.sums.S)), 0.0)
-    evidence = Evidence(values, path.sums.inside, path.sums.yy, left_out, len(Y))
-    last = _searched(evidence, noise, float(np.mean(Y**2)))
+    left_out = max(float(rows.total(Trace(kernel.original))[0]) - float(np.trace(path.sums.S)), 0.0)
+    evidence = Evidence(values, path.sums.inside, path.sums.yy, left_out, n)
+    last = _searched(evidence, noise, float(np.mean(path.sums.yy)) / n)
     found, model.search_ = float(np.exp(last.theta[0])), last if tuned is None else _joined(tuned, last)
-    result = path.solve(np.full(Y.shape[1], found), "the kernel is an approximation")
-    model.kernel_, model.y_fit_, model._fitted_noise = kernel, y.copy(), found
+    result = path.solve(np.full(len(mean), found), "the kernel is an approximation")
+    model.kernel_, model.y_fit_, model._fitted_noise = kernel, None if y is None else np.array(y), found
     model.noise_ = MeasurementNoise.of(found, model._scale).variance
     model.n_iter_ = max(model.search_.iterations, 1)
     coef = result.coef * model._scale
@@ -91,44 +98,91 @@ def fit_process(model: Any, kernel: Kernel, X: Any, y: Any) -> Any:
     return model
 
 
+def _source(model: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Kernel]:
+    """Rows with checked targets, and the kernel with all that is chosen from data."""
+    if not isinstance(X, Rows):
+        X = check_inputs(model, X, kernel, reset=True)
+        y = check_targets(model, X, y)
+        model._single_output = y.ndim == 1
+        return ArrayRows(X, y), kernel.with_default_scales(X)
+    rows = numbers(model, X, y, None, several=True)
+    _, some, weights = rows.beginning()
+    if weights is not None:
+        raise ValueError("A Gaussian process has no weights; give rows without weight=.")
+    model._single_output = np.ndim(some) <= 1
+    kernel = kernel_for_rows(kernel, rows)
+    basis_for(kernel, rows)  # raise before long work where there is none
+    return rows, kernel
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """Sums of y - shift and of its squares."""
+
+    shift: np.ndarray
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        Y = columns_of(y) - self.shift
+        return Y.sum(axis=0), (Y**2).sum(axis=0)
+
+
+def _mean_and_deviation(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Of each target, from one pass; sums are those of distances from one row, so that constant targets have none."""
+    shift = columns_of(rows.beginning()[1])[0]
+    sums, squares = (np.atleast_1d(each) / rows.n_rows for each in rows.total(Deviations(shift)))
+    return shift + sums, np.sqrt(np.maximum(squares - sums**2, 0.0))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The sum of k(x, x)."""
+
+    kernel: Kernel
+
+    def __call__(self, X: Any, y: Any, w: Any) -> tuple:
+        return (float(self.kernel.diag(X).astype(np.float64).sum()),)
+
+
 def plan_process(model: Any, kernel: Kernel, X: Any) -> Plan:
     """What a fit would take."""
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    return _plan(model, kernel.with_default_scales(X), X, np.zeros((n, 1)))
+    if isinstance(X, Rows):
+        return _plan(model, kernel_for_rows(kernel, X), RecodedRows(X, Zeros()))
+    return _plan(model, kernel.with_default_scales(X), RecodedRows(ArrayRows(X), Zeros()))
 
 
-def _plan(model: Any, kernel: Kernel, X: Any, Y: np.ndarray) -> Plan:
-    return normal_equations.cost(_problem(model, kernel, X, Y), _budget(model))
+def _plan(model: Any, kernel: Kernel, rows: Rows) -> Plan:
+    return normal_equations.cost(_problem(model, kernel, rows), _budget(model))
 
 
-def _problem(model: Any, kernel: Kernel, X: Any, Y: np.ndarray) -> FiniteRidge:
-    assert kernel.basis is not None
-    return FiniteRidge(design_of(kernel.basis(X), model.threads), rows_of(X, Y), np.ones(Y.shape[1]))
+def _problem(model: Any, kernel: Kernel, rows: Rows) -> FiniteRidge:
+    basis = basis_for(kernel, rows)
+    assert basis is not None
+    return FiniteRidge(design_of(basis, model.threads), rows, np.ones(columns_of(rows.beginning()[1]).shape[1]))
 
 
 def _budget(model: Any) -> Budget:
     return Budget(memory=model._memory(), tol=model.tol, threads=model.threads)
 
 
-def _tuned(model: Any, kernel: Kernel, X: Any, Y: np.ndarray, noise: Any) -> tuple[Search | None, Kernel]:
+def _tuned(model: Any, kernel: Kernel, rows: Rows, noise: Any) -> tuple[Search | None, Kernel]:
     """The kernel with hyper-parameters where the bound of some rows is largest, and landmarks chosen anew for it.
 
     None for the search, and the same kernel, where nothing is to be tuned: functions other than k(z, .) have no
     gradient by hyper-parameters.
     """
-    basis: Any = kernel.basis(X)  # type: ignore[misc]
+    basis: Any = basis_for(kernel, rows)
     if model.optimizer is None or not isinstance(basis, Centres) or basis.combination is not None:
         return None, kernel
-    rows = evenly_spaced(len(Y), ROWS_TUNED)
-    some, before = checks.take(X, rows), None
+    some, Y, _ = rows.sample(min(rows.n_rows, ROWS_TUNED), 0)
+    before = None
     for _ in range(ROUNDS):  # landmarks of a smooth kernel are few, and none for details that its successor has
         centres = checks.take(basis.centres, np.arange(min(basis.size, CENTRES_TUNED)))
         through = partial(_bound, centres=doubled(centres))
-        search, of, _ = model._optimized(basis.of, some, Y[rows], noise, through)
-        kernel = clone(model._prior_kernel()).set_params(kernel=of).with_default_scales(X)
+        search, of, _ = model._optimized(basis.of, some, Y, noise, through)
+        kernel = kernel_for_rows(clone(model._prior_kernel()).set_params(kernel=of), rows)
         if before is not None and np.abs(search.theta - before).max() < SAME:
             break
-        basis, before = kernel.basis(X), search.theta  # type: ignore[misc]
+        basis, before = basis_for(kernel, rows), search.theta
     return search, kernel
 
 
