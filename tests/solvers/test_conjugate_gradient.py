@@ -207,3 +207,9 @@ def test_a_factor_that_leaves_nothing_needs_no_tiles(weighted, monkeypatch):
     tight = solve(p, 1e-10)
     np.testing.assert_allclose(tight.coef, coef, atol=1e-8 * np.abs(coef).max())
     np.testing.assert_allclose(tight.intercept, intercept, rtol=1e-8)
+    steps = []
+    assert solve(p, 1e-10, progress=lambda what, size: steps.append(size)).certificate.iterations == len(steps) > 1
+    for limit in ({"max_iter": 1}, {"progress": lambda what, size: True}):
+        stopped = solve(p, 1e-10, **limit).certificate
+        assert stopped.iterations == 1
+        assert not stopped.converged

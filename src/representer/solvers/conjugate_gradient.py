@@ -113,11 +113,10 @@ def solve(
             state.take(start / scale, state.B - problem.apply(start / scale, problem.ridges, K64))
         precondition = precondition or _preconditioner(problem, state, budget)
         goal = budget.tol / 3 if problem.intercept else budget.tol  # residuals of y and of D 1 add up
-        if _is_complete(state.low_rank, problem):
-            _correct(problem, K64, state, goal, precondition)
-        stored = stored and state.size > goal
-        fast: Operator = Packed(K32) if stored else K32
-        _outer(problem, (fast, K64), state, budget, goal, precondition)
+        done = _is_complete(state.low_rank, problem) and _correct(problem, K64, state, budget, goal, precondition)
+        stored = stored and not done
+        if not done:
+            _outer(problem, (Packed(K32) if stored else K32, K64), state, budget, goal, precondition)
     Z, rank = state.Z * scale, state.low_rank.rank
     coef, intercept, residual = problem.finish(Z, state.R * scale)
     work = Work(
@@ -138,14 +137,21 @@ def _is_complete(low_rank: LowRank, problem: RidgeProblem) -> bool:
     return exact and bool(low_rank.remainder.sum() <= LITTLE_LEFT * problem.ridges.min())
 
 
-def _correct(problem: RidgeProblem, K64: Operator, state: _State, goal: float, precondition: Any) -> None:
-    """Corrections by the preconditioner with products in float64, as long as each lowers the residual to a third."""
-    before = np.inf
-    while goal < state.size <= before / 3.0:
+def _correct(
+    problem: RidgeProblem, K64: Operator, state: _State, budget: Budget, goal: float, precondition: Any
+) -> bool:
+    """Corrections by the preconditioner with products in float64, as long as each lowers the residual to a third.
+
+    Returns whether nothing is left to do, or ``budget`` allows no more.
+    """
+    before, stopped = np.inf, False
+    while goal < state.size <= before / 3.0 and state.steps < budget.max_iter and not stopped:
         before, Z = state.size, state.Z + precondition(state.R, problem.ridges)
         state.take(Z, state.B - problem.apply(Z, problem.ridges, K64))
         state.steps += 1
+        stopped = budget.progress is not None and bool(budget.progress(iterations, state.size))
     state.single = state.size > goal
+    return stopped or state.size <= goal or state.steps >= budget.max_iter
 
 
 def _outer(
@@ -197,6 +203,7 @@ def _preconditioner(problem: RidgeProblem, state: _State, budget: Budget) -> Any
         return BlockPreconditioner(problem, K, state.low_rank, budget.random_state, budget.threads)
     if state.low_rank.rank <= wanted // 2 and state.low_rank.dtype == np.float32:
         K64 = problem.gram.astype(np.float64)
+        del state.low_rank  # its memory is for the other one
         state.low_rank = _factored(problem, K64, wanted // 2, budget.random_state)
     return Preconditioner(state.low_rank, problem.ridges, budget.threads)
 
