@@ -1,4 +1,5 @@
-"""Model files with one fault each: flipped bits, lost ends, forged documents whose hash fits, impossible arrays."""
+"""Model files with one fault each: flipped bits, lost ends, forged documents whose hash fits, impossible arrays, and
+JSON that takes many times its text when it is parsed."""
 
 import json
 from hashlib import sha256
@@ -12,6 +13,11 @@ STRANGE = [
     *([0], [5], [10**9], [], {}, [[]], {"a": [0]}),
 ]
 DEEP = "[" * 300 + "]" * 300
+SWELLING = [
+    *("[]", "{}", "1000", "1.5", '"a"', '"#"', '[["#"]]', '{"#":0}', '{"a":{"a":[0]}}', '"#":0', "[" * 90 + "]" * 90),
+    *('"\\ud83d\\ude00"', f'"{"a" * 100}\\ud83d\\ude00"', '["list",[]]', '["object","kernels.RBF",{},{}]'),
+]
+"""Parts of JSON, of which there are many; # is another number in each."""
 
 
 class Damages:
@@ -22,7 +28,8 @@ class Damages:
         self.content, self.data = content, content[8 + length :]
         self.header = content[8 : 8 + length].decode()
         entries = json.loads(self.header)
-        self.document = entries.pop("__metadata__")["document"]
+        self.metadata = entries.pop("__metadata__")
+        self.document = self.metadata["document"]
         self.arrays = json.dumps(entries)
         self.names = sorted(entries)
         self.paths = list(_paths(json.loads(self.document)))
@@ -79,9 +86,24 @@ class Damages:
             text = self.document.replace("[", DEEP, 1)
         return self._signed(text)
 
+    def swollen(self):
+        """Many small parts in the header, in the document or among its values."""
+        return self.swollen_by(SWELLING[self.draw(len(SWELLING))], 10 ** (3 + self.draw(3)), self.draw(3))
+
+    def swollen_by(self, part, letters, place):
+        """About so many letters of such parts; places are 0, 1 and 2."""
+        count = letters // len(part)
+        parts = ",".join([part] * count if "#" not in part else [part.replace("#", f"{i}") for i in range(count)])
+        more = f'"more":{{{parts}}},' if part.startswith('"#":') else f'"more":[{parts}],'
+        if place == 0:
+            return _joined("{" + more + self.header[1:], self.data)
+        if place == 1 or part.startswith('"#":'):
+            return self._signed("{" + more + self.document[1:])
+        return self._signed(self.document.replace('"values":[', f'"values":[{parts},', 1))
+
     def _signed(self, document):
         digest = sha256(document.encode() + self.rest).hexdigest()
-        metadata = json.dumps({"format": "1", "document": document, "sha256": digest})
+        metadata = json.dumps(self.metadata | {"document": document, "sha256": digest})
         return _joined(f'{{"__metadata__":{metadata},{self.arrays[1:]}', self.data)
 
 
@@ -90,7 +112,7 @@ def damages(content, count, seed):
     made = Damages(content, seed)
     kinds = made.flipped, made.cut, made.forged, made.forged, made.resized
     for i in range(count):
-        yield kinds[i % 5]()
+        yield made.swollen() if i % 100 == 99 else kinds[i % 5]()
 
 
 def _joined(header, data):

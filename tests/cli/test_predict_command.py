@@ -41,7 +41,7 @@ def test_what_does_not_fit(what, words, folder, table, tmp_path, capsys):
     content = (folder / "model.repr").read_bytes()
     contents = {
         "half": content[: len(content) // 2],
-        "newer": content.replace(b'"format":"1"', b'"format":"9"'),
+        "newer": content.replace(b'"format":"2"', b'"format":"9"'),
         "other": None,
         "none": None,
     }

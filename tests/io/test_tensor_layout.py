@@ -39,6 +39,7 @@ def test_safetensors_reads_what_is_written():
 
 def packed(header, data=b"12345678"):
     text = header.encode() if isinstance(header, str) else json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
     return bytearray(len(text).to_bytes(8, "little") + text + data)
 
 
@@ -51,7 +52,9 @@ def entry(dtype="F64", shape=(1,), offsets=(0, 8), **more):
     [
         (bytearray(b"123"), "incomplete"),
         (bytearray(b"\xff" * 50), "incomplete"),
-        (packed("[" * 100_000), "no JSON"),
+        (packed("[" * 10_000), "no JSON"),
+        (packed("[" * 100_000), "100000 bytes of JSON could take 9.8 MB"),
+        (packed('{"ü":0}'), "no JSON"),
         (packed("[]"), "no table"),
         (packed({"__metadata__": {"a": 1}}), "no words"),
         (packed({"x": entry("C64")}), "'C64', which no model has"),
@@ -66,7 +69,8 @@ def entry(dtype="F64", shape=(1,), offsets=(0, 8), **more):
         (packed({"x": entry(), "y": entry()}), "do not fill"),
         (packed({"x": entry()}, b"123456789"), "do not fill"),
         (packed({"x": entry("BOOL", [8])}), "truth values"),
-        (packed({f"{i}": entry("U8", [0], [0, 0]) for i in range(10_001)}, b""), "10001 arrays"),
+        (packed({f"{i}": entry("U8", [0], [0, 0]) for i in range(10_001)}, b""), "too many for a file of"),
+        (packed({"x": entry("U8", [1], [0, 1]), "y": entry(offsets=[1, 9])}, b"123456789"), "not aligned"),
     ],
 )
 def test_faults(content, fault):

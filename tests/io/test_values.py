@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from each_case import each
 from scipy import sparse
@@ -24,6 +25,7 @@ from representer.kernels import (
 )
 from representer.losses import CustomLoss, Huber
 from representer.regularizers import Norm
+from representer.tables.outcome import Coverage
 
 
 def written(value):
@@ -50,6 +52,81 @@ def test_plain_values(value):
     found = again(value)
     assert found == value
     assert type(found) is type(value)
+
+
+LONG_ONES = [
+    [{f"w{i}", f"w{i + 1}"} for i in range(100)],
+    [frozenset({i, "a", None, 0.5, True, i + 10**6}) for i in range(100)],
+    {("a", f"{i}") for i in range(100)},
+    [{f"k{i}": i, "b": None} for i in range(100)],
+    {f"k{i}": [i, [f"{i}"]] for i in range(100)},
+    {i: i**2 if i % 3 else f"{i}" for i in range(100)},
+    [set(), *({i} for i in range(99))],
+    [[[] for _ in range(3)] for _ in range(50)],
+    [set(np.arange(i, i + 3)) for i in range(50)],
+    [set(np.array(["a", "bc"])) for i in range(50)],
+    tuple(float(i) if i % 2 else float("inf") for i in range(100)),
+    [2**63 + i if i % 2 else i for i in range(100)],
+]
+
+
+@each("value", LONG_ONES)
+def test_long_collections_are_packed(value):
+    document, arrays = written(value)
+    found = read(document, arrays)
+    assert found == value
+    assert repr(found) == repr(value) or "{" in repr(value)  # sets may be in another order
+    assert _types(found) == _types(value)
+    assert json.dumps(document).count(",") < 80 or 2**63 + 1 in value  # and not hundreds
+
+
+def _types(value):
+    parts = value.items() if type(value) is dict else value if type(value) in (list, tuple, set, frozenset) else ()
+    return type(value), sorted(map(repr, map(_types, parts)))
+
+
+def test_lists_of_arrays_and_records_are_packed():
+    series = [np.arange(2.0 * i).reshape(i, 2).astype(np.float32 if i % 2 else np.float64) for i in range(40)]
+    records = [Coverage(0.9, 0.01 * i) for i in range(40)]
+    document, arrays = written([series, records])
+    assert len(arrays) < 12
+    found = read(document, arrays)
+    for mine, theirs in zip(found[0], series, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
+    assert found[1] == records
+
+
+def test_wide_frames_are_packed():
+    frame = pd.DataFrame({f"c{i}": np.arange(3) * (i if i % 2 else 0.5) for i in range(100)}).assign(t=["a", None, "b"])
+    document, arrays = written(frame)
+    pd.testing.assert_frame_equal(read(document, arrays), frame)
+    assert len(arrays) < 20
+
+
+def test_frames_and_tuples_of_words_of_version_1():
+    nodes = [["array", name, "C"] for name in "abcd"]
+    nodes += [
+        ["frame", "pandas", [["x", "", [0], None]]],
+        ["texts", [1], [2], [3], "tuple", None],
+        ["tuple", [[4], [5]]],
+    ]
+    arrays = {
+        "a": np.arange(3),
+        "b": np.frombuffer(b"abc", np.uint8),
+        "c": np.array([1, 3]),
+        "d": np.zeros(0, np.int64),
+    }
+    frame, words = read({"nodes": nodes, "root": [6]}, arrays)
+    pd.testing.assert_frame_equal(frame, pd.DataFrame({"x": np.arange(3)}))
+    assert words == ("a", "bc")
+
+
+def test_packed_parts_are_unpacked_once():
+    document, arrays = written([f"{i}" for i in range(20)])
+    document["nodes"].append(document["nodes"][-1])
+    with pytest.raises(LoadError, match="of another value"):
+        read(document, arrays)
 
 
 def test_not_a_number():

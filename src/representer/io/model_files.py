@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from representer.io.tensor_layout import LayoutError, read_layout, write_layout
+from representer.io.tensor_layout import LayoutError, demand_room, read_layout, write_layout
 from representer.io.values import LoadError, Reader, Writer
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever older versions could not read what is written."""
 LONGEST_DOCUMENT = 2**26
 """Bytes of JSON: safetensors takes headers of up to 100 MB."""
@@ -59,6 +59,9 @@ def save(model: Any, path: Any) -> None:
         with beside.open("wb") as file:
             write_layout(file, writer.arrays, metadata)
         os.replace(beside, target)
+    except LayoutError as error:
+        beside.unlink(missing_ok=True)
+        raise ValueError(f"The model has too many names and small values: {error}; pickle it.") from None
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
@@ -88,6 +91,7 @@ def load(source: Any) -> Any:
     if len(document) > LONGEST_DOCUMENT or _digest(document, arrays) != metadata.get("sha256"):
         raise LoadError(f"{name} is damaged: its content does not fit its hash. Copy or save it again.")
     try:
+        demand_room(document, len(content))
         return _read(json.loads(document), arrays)
     except (LoadError, ValueError, RecursionError) as error:
         raise LoadError(f"{name} is damaged: {error}.") from None

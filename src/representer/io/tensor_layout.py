@@ -1,6 +1,7 @@
 """The safetensors layout: 8 bytes with the length of a header in JSON, the header, and the arrays one after the other.
 
 Everything is checked against the bytes that are there before an array is made, and arrays are views of those bytes.
+What is parsed from JSON takes many times its text, so its size is bounded before it is parsed.
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ from typing import Any
 
 import numpy as np
 
-MOST_ARRAYS = 10_000
 LONGEST_HEADER = 10**8
 TYPE_NAMES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "|b1", "I8": "|i1", "U8": "|u1"} | {
     f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (2, 4, 8)
 }
 """Types of arrays by the names that safetensors has for them."""
+
+SPARE_BYTES = 2**22
+"""Memory that reading takes beyond twice the file at most, for all that is parsed from JSON."""
+PARSED_BYTES = {",": 72, "[": 96, "{": 200, ":": 100}
+"""What a letter of JSON adds to what is parsed from it: a place and a short word, a list, a table, a name in it."""
 
 
 class LayoutError(ValueError):
@@ -25,7 +30,10 @@ class LayoutError(ValueError):
 
 
 def write_layout(file: Any, arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    """Write metadata and arrays, whose entries are in row order; wide types come first, so that all are aligned."""
+    """Write metadata and arrays, whose entries are in row order; wide types come first, so that all are aligned.
+
+    Raises LayoutError before anything is written if it could not be read.
+    """
     kinds = {dtype: kind for kind, dtype in TYPE_NAMES.items()}
     header: dict[str, Any] = {"__metadata__": metadata}
     ordered, start = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name)), 0
@@ -34,11 +42,20 @@ def write_layout(file: Any, arrays: dict[str, np.ndarray], metadata: dict[str, s
         stop = start + array.nbytes
         header[name] = {"dtype": kinds[array.dtype.str], "shape": list(array.shape), "data_offsets": [start, stop]}
         start = stop
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    file.write(len(text).to_bytes(8, "little") + text)
+    text = json.dumps(header, separators=(",", ":"))
+    text += " " * (-len(text) % 8)
+    demand_room(text, 8 + len(text) + start)
+    file.write(len(text).to_bytes(8, "little") + text.encode())
     for name in ordered:
         file.write(arrays[name].reshape(-1).data)
+
+
+def demand_room(text: str, size: int) -> None:
+    """Raise if a text in JSON and what is parsed from it would take more than a file of such a size and SPARE_BYTES."""
+    wide = 4 if "\\u" in text else 1  # one such letter makes all of its word wide
+    taken = len(text) * (1 + wide) + sum(each * text.count(sign) for sign, each in PARSED_BYTES.items())
+    fault = f"{len(text)} bytes of JSON could take {taken / 1e6:.3g} MB, too many for a file of {size} bytes"
+    _demand(taken <= size + SPARE_BYTES, fault)
 
 
 def read_layout(content: bytearray) -> tuple[dict[str, np.ndarray], dict[str, str]]:
@@ -46,14 +63,18 @@ def read_layout(content: bytearray) -> tuple[dict[str, np.ndarray], dict[str, st
     length = int.from_bytes(content[:8], "little")
     _demand(len(content) >= 8 and length <= min(len(content) - 8, LONGEST_HEADER), "its header is incomplete")
     try:
-        header = json.loads(content[8 : 8 + length])
+        text = str(memoryview(content)[8 : 8 + length], "ascii")
+        demand_room(text, len(content))
+        header = json.loads(text)
+        del text
+    except LayoutError:
+        raise
     except (ValueError, RecursionError):
         raise LayoutError("its header is no JSON") from None
     _demand(isinstance(header, dict), "its header is no table")
     metadata = header.pop("__metadata__", {})
     plain = isinstance(metadata, dict) and all(type(value) is str for value in metadata.values())
     _demand(plain, "its metadata are no words")
-    _demand(len(header) <= MOST_ARRAYS, f"it has {len(header)} arrays, above the limit of {MOST_ARRAYS}")
     begin, spans, arrays = 8 + length, [], {}
     for name, entry in header.items():
         arrays[name], span = _array(content, begin, entry)
@@ -75,9 +96,9 @@ def _array(content: bytearray, begin: int, entry: Any) -> tuple[np.ndarray, tupl
     _demand(fits, "an array does not fit its shape or the file")
     array: np.ndarray = np.frombuffer(content, dtype, prod(shape), begin + start if stop > start else 0)
     if kind == "BOOL":
-        _demand(bool(np.all(array.view(np.uint8) <= 1)), "truth values are no such values")
-    aligned = (begin + start) % dtype.itemsize == 0
-    return (array if aligned else array.copy()).reshape(shape), (start, stop)
+        _demand(bool(array.view(np.uint8).max(initial=0) <= 1), "truth values are no such values")
+    _demand((begin + start) % dtype.itemsize == 0 or stop == start, "an array is not aligned")
+    return array.reshape(shape), (start, stop)
 
 
 def _naturals(values: Any) -> bool:

@@ -6,12 +6,14 @@ no nesting is too deep for it, and a value that was shared when it was saved is 
     [kind, ...]     a node
     3, "a", null    a plain value inside a node
     [7]             the value of node 7 inside a node
+
+Long collections of words, numbers, arrays, records or such collections are packed into arrays of all their parts: JSON
+grows with what a model is made of, and not with its data.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from itertools import pairwise
 from math import isfinite
 from typing import Any
 
@@ -22,6 +24,7 @@ from sklearn.base import BaseEstimator
 from representer.estimators.base import derived
 from representer.functions import Function
 from representer.io.frames import columns_of, frame_of, library_of
+from representer.io.packing import COLLECTED, COLLECTIONS, LONG, bounds, merged, sort_of
 from representer.io.registry import CLASS_NAMES, NAMED_CLASSES, RECORDS
 from representer.kernels.graph_formats import is_graph
 from representer.kernels.graph_inputs import Graphs
@@ -29,7 +32,6 @@ from representer.kernels.graph_inputs import Graphs
 MOST_LEVELS = 200
 """Values inside values, more than any kernel that a solver takes."""
 PLAIN_ARRAYS = "biuf"
-COLLECTIONS: dict[type, str] = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset"}
 
 
 class SaveError(TypeError):
@@ -72,9 +74,6 @@ class Writer:
             return ["dtype", np.dtype(value).str]
         if type(value) in COLLECTIONS:
             return self._collection(value, path)
-        if type(value) is dict:
-            pairs = [[self.slot(key, path), self.slot(part, f"{path}[{key!r}]")] for key, part in value.items()]
-            return ["dict", pairs]
         if sparse.issparse(value) and value.ndim == 2:
             csr = sparse.csr_array(value)
             parts = [self.slot(part, path) for part in (csr.data, csr.indices, csr.indptr)]
@@ -102,17 +101,40 @@ class Writer:
 
     def _frame(self, frame: Any, library: str, path: str) -> list:
         columns = columns_of(frame, library)
-        named = [
-            [self.slot(name, path), *(self.slot(part, f"{path}[{name!r}]") for part in columns[name])]
-            for name in columns
-        ]
-        return ["frame", library, named]
+        parts = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+        return ["columns", library, *(self.slot(part, path) for part in parts)]
 
     def _collection(self, values: Any, path: str) -> list:
         kind = COLLECTIONS[type(values)]
-        if kind in ("list", "tuple") and values and all(type(value) is str for value in values):
-            return self._texts(list(values), path, None, kind)
+        if len(values) >= LONG:
+            listed = list(values.items()) if kind == "dict" else list(values)
+            return self._packed(listed, path) if kind == "list" else ["packed", self.slot(listed, path), kind]
+        if kind == "dict":
+            return [kind, [[self.slot(key, path), self.slot(values[key], f"{path}[{key!r}]")] for key in values]]
         return [kind, [self.slot(value, f"{path}[{i}]") for i, value in enumerate(values)]]
+
+    def _packed(self, values: list, path: str) -> list:
+        """A long list: its parts one after the other, those of several sorts sort by sort."""
+        sorts = [sort_of(value) for value in values]
+        known = {sort: code for code, sort in enumerate(dict.fromkeys(sorts))}
+        kind, detail = sorts[0]
+        if kind == "odd" if len(known) == 1 else len(known) > min(len(values) // LONG, 256):
+            return ["list", [self.slot(value, f"{path}[{i}]") for i, value in enumerate(values)]]
+        if len(known) > 1:
+            codes = np.array([known[sort] for sort in sorts], np.uint8)
+            parts = [[value for value, each in zip(values, sorts, strict=True) if each == sort] for sort in known]
+            return ["mixed", [self.slot(part, path) for part in parts], self.slot(codes, path)]
+        if kind == "texts":
+            return self._texts(values, path, None, "list")
+        if kind in ("numbers", "scalars"):
+            return [kind, self.slot(np.array(values, detail) if detail else list(map(str, values)), path)]
+        if kind == "record":
+            fields = [field.name for field in dataclasses.fields(RECORDS[detail])]
+            return ["records", detail, self._slots({name: [getattr(v, name) for v in values] for name in fields}, path)]
+        ends = np.cumsum([len(value) for value in values])
+        items = [value.items() if kind == "dict" else value for value in values]
+        joined = np.concatenate(values) if kind == "array" else [part for item in items for part in item]
+        return ["split", self.slot(joined, path), self.slot(ends, path), kind]
 
     def _texts(self, texts: list, path: str, shape: list[int] | None, kind: str) -> list:
         """Words one after the other, as UTF-8, where each ends, and which ones are None."""
@@ -167,6 +189,7 @@ class Reader:
         self.values: list[Any] = []
         self._levels: list[int] = []
         self._level = 0
+        self._taken: set[int] = set()
 
     def read(self, nodes: Any) -> None:
         """The values of all nodes, in ``values``."""
@@ -200,6 +223,12 @@ class Reader:
         _require(isinstance(array, np.ndarray) and dtype in (None, array.dtype), "an array was expected")
         return array
 
+    def _once(self, value: Any) -> Any:
+        """An array or list that is copied into this value alone: many copies of one would fill the memory."""
+        _require(id(value) not in self._taken, "its parts are those of another value")
+        self._taken.add(id(value))
+        return value
+
     def _named(self, slots: Any) -> dict[str, Any]:
         _require(isinstance(slots, dict), "names were expected")
         return {name: self.value(slot) for name, slot in slots.items()}
@@ -209,13 +238,13 @@ class Reader:
         return float(text)
 
     def _read_array(self, name: str, order: str) -> np.ndarray:
-        array = self.arrays[name]
+        array = self.arrays.pop(name)
         _require(order == "C" or (order == "F" and array.ndim == 2), "its order is unknown")
         return array if order == "C" else array.T
 
     def _read_scalar(self, slot: Any) -> Any:
         array = self._array(slot)
-        _require(array.shape == () and array.dtype.kind in PLAIN_ARRAYS + "mM", "it is no number")
+        _require(array.shape == () and array.dtype.kind in PLAIN_ARRAYS + "mMU", "it is no number")
         return array[()]
 
     def _read_dtype(self, text: str) -> np.dtype:
@@ -239,13 +268,43 @@ class Reader:
     def _read_dict(self, pairs: list) -> dict:
         return {self.value(key): self.value(part) for key, part in _listed(pairs)}
 
+    def _read_packed(self, slot: Any, kind: str) -> Any:
+        return COLLECTED[kind](self._once(self.value(slot)))
+
+    def _read_numbers(self, slot: Any) -> list:
+        return self._row(slot).tolist()
+
+    def _read_scalars(self, slot: Any) -> list:
+        value = self.value(slot)
+        return [np.str_(text) for text in self._once(value)] if isinstance(value, list) else list(self._row(slot))
+
+    def _read_mixed(self, slots: Any, codes: Any) -> list:
+        parts, order = [self._once(self.value(slot)) for slot in _listed(slots)], self._row(codes, np.uint8)
+        return merged(parts, order)
+
+    def _read_split(self, slot: Any, ends: Any, kind: str) -> list:
+        joined = self._once(self.value(slot))
+        _require(isinstance(joined, np.ndarray if kind == "array" else list), "its parts are of another kind")
+        made = np.asarray if kind == "array" else COLLECTED[kind]
+        return [made(joined[a:b]) for a, b in bounds(self._row(ends, np.int64), len(joined))]
+
+    def _read_records(self, name: str, fields: Any) -> list:
+        kind, columns = RECORDS[name], [self._once(self.value(slot)) for slot in fields.values()]
+        _require(bool(columns) and all(isinstance(column, list) for column in columns), "it has no fields")
+        return [kind(**dict(zip(fields, row, strict=True))) for row in zip(*columns, strict=True)]
+
+    def _row(self, slot: Any, dtype: Any = None) -> np.ndarray:
+        """A one-dimensional array of numbers that is unpacked into this value alone."""
+        array = self._once(self._array(slot, dtype))
+        _require(array.ndim == 1 and array.dtype.kind in PLAIN_ARRAYS, "a row of numbers was expected")
+        return array
+
     def _read_texts(self, letters: Any, ends: Any, missing: Any, kind: str, shape: Any) -> Any:
-        data, stops = self._array(letters, np.uint8).tobytes(), self._array(ends, np.int64)
-        bounds = np.concatenate([[0], stops])
-        fits = bool(np.all(np.diff(bounds) >= 0)) and bool(bounds[-1] == len(data))
-        _require(fits, "its words do not fit their letters")
-        texts: list = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds.tolist())]
-        for i in self._array(missing, np.int64):
+        data = self._row(letters, np.uint8).data
+        texts: list = [
+            str(data[a:b], "utf-8", "surrogatepass") for a, b in bounds(self._row(ends, np.int64), len(data))
+        ]
+        for i in self._row(missing, np.int64):
             texts[i] = None
         if kind in ("list", "tuple"):
             return texts if kind == "list" else tuple(texts)
@@ -271,12 +330,17 @@ class Reader:
         return matrix
 
     def _read_frame(self, library: str, named: Any) -> Any:
+        return self._framed(library, [[self.value(slot) for slot in column] for column in _listed(named)])
+
+    def _read_columns(self, library: str, *parts: Any) -> Any:
+        return self._framed(library, list(zip(*(self.value(slot) for slot in parts), strict=True)))
+
+    def _framed(self, library: str, columns: list) -> Any:
         _require(library in ("pandas", "polars"), "its library is unknown")
-        columns = [[self.value(slot) for slot in column] for column in _listed(named)]
-        _require(
-            all(isinstance(values, np.ndarray) and values.ndim == 1 for _, _, values, _ in columns), "it has no columns"
-        )
-        return frame_of({name: (kind, values, levels) for name, kind, values, levels in columns}, library)
+        fits = all(isinstance(values, np.ndarray) and values.ndim == 1 for _, _, values, _ in columns)
+        _require(fits and bool(columns), "it has no columns")
+        named = {name: (kind, self._once(values), levels) for name, kind, values, levels in columns}
+        return frame_of(named, library)
 
     def _read_graphs(self, parts: Any) -> Graphs:
         return Graphs.restored(**self._named(parts))
