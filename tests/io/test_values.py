@@ -187,6 +187,7 @@ def test_inputs_and_fitted_state_of_structured_kernels():
     np.testing.assert_array_equal(again(kernel)(texts), kernel(texts))
     graphs = Graphs([(0, 1), (1, 2), (3, 4)], [0, 0, 0, 1, 1], node_labels="CCOCO")
     np.testing.assert_array_equal(WeisfeilerLehman(2)(again(graphs)), WeisfeilerLehman(2)(graphs))
+    assert not {"owner", "sources"} & vars(again(graphs)).keys()
     with pytest.raises(SaveError, match=r"Graphs\.of"):
         written([type("Graph", (), {"nodes": [0], "edges": [], "adj": {}, "is_directed": lambda self: False})()])
 

@@ -135,7 +135,7 @@ class Graphs:
         first, last = starts[:-1][self.owner], starts[1:][self.owner]
         if np.any((indices < first[self.sources]) | (indices >= last[self.sources])):
             raise ValueError("Edges of these graphs lead out of them.")
-        return self
+        return cls._with(**parts)  # without what the check has cached: it would take more memory than a file allows
 
     # ---- what slices ----
 
