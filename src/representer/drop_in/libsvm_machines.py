@@ -122,7 +122,9 @@ class Classifier(Libsvm):
         if sample_weight is not None:
             self._check_classes(np.asarray(y), np.asarray(sample_weight))
         super().fit(X, y, sample_weight)
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y).ravel())
+        self.class_weight_, given = np.ones(len(self.classes_)), self.class_weight
+        if given is not None:
+            self.class_weight_ = compute_class_weight(given, classes=self.classes_, y=np.asarray(y).ravel())
         return self
 
     def _has_probability(self) -> bool:
@@ -139,10 +141,8 @@ class Classifier(Libsvm):
     def _check_classes(self, y: np.ndarray, weights: np.ndarray) -> None:
         """Raise if weights leave a single class."""
         if y.shape == weights.shape and len(np.unique(y[weights > 0])) == 1:
-            raise ValueError(
-                "Invalid input - all samples with positive weights belong to the same class, so that any "
-                "specified nu is infeasible, and any C."
-            )
+            whose = "Invalid input - all samples with positive weights belong to the same class"
+            raise ValueError(f"{whose}, so that any specified nu is infeasible, and any C.")
 
     @property
     def probA_(self) -> np.ndarray:

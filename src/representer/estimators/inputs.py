@@ -5,6 +5,7 @@ Kernels by name, rows of numbers as scikit-learn checks them, and lists of objec
 
 from __future__ import annotations
 
+from functools import cache
 from numbers import Real
 from types import FunctionType
 from typing import Any
@@ -79,6 +80,11 @@ class KernelParameters(BaseEstimator):
             method = getattr(cls, name, None)  # also that of a mixin
             if isinstance(method, FunctionType) and not is_lazy(method):
                 setattr(cls, name, lazily(method))
+
+    @classmethod
+    @cache  # inspecting a signature takes as long as a small fit
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters, those of nested objects as ``kernel__name``, and return the estimator."""

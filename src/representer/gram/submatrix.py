@@ -174,10 +174,11 @@ class ClassPairs:
     @contextmanager
     def lent(self, a: int, b: int) -> Iterator[Stored]:
         """The matrix of classes a and b, for a while; of their inputs those of class a come first."""
-        index = np.r_[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
+        index = np.concatenate([np.arange(self.edges[c], self.edges[c + 1]) for c in (a, b)])
         part = self.gram.take(index).on_threads(1)  # pairs are solved at the same time
         if self.whole is not None:
-            yield Stored(part, self.whole, index)
+            pair = Stored(part, self.whole, index)
+            yield pair.copied() if self.whole.dtype == np.float64 else pair
             return
         (memory, last), held = self._free.get(), -1
         try:

@@ -9,6 +9,7 @@ from scipy.linalg import lapack
 from representer._loops.box_dual import spans
 from representer._loops.smo import SPAN
 from representer.problems.box import FEASIBLE, BoxProblem
+from representer.problems.judgement import TINY
 from representer.solvers.smo.state import KKT, State, take_steps
 
 POLISH_UP_TO = 200
@@ -75,14 +76,14 @@ def _newton_step(problem: BoxProblem, c: np.ndarray, g: np.ndarray, K: np.ndarra
     free = np.flatnonzero(kkt.free)
     if not len(free):
         return True
-    members = (problem.group_of[free][:, None] == np.unique(problem.group_of[free])).astype(np.float64)
-    block = K[np.ix_(free, free)]
-    scale = 1.0 / np.sqrt(np.maximum(block.diagonal(), np.finfo(np.float64).tiny))
-    sums = scale[:, None] * members
-    sums /= np.linalg.norm(sums, axis=0)
-    system = np.block([[block * scale * scale[:, None], sums], [sums.T, np.zeros((sums.shape[1],) * 2)]])
-    right_hand_side = np.append(-kkt.g_up[free] * scale, np.zeros(sums.shape[1]))
-    change = scale * _solution(system, right_hand_side)[: len(free)]
+    n, block = len(free), K[free[:, None], free]
+    scale = 1.0 / np.sqrt(np.maximum(block.diagonal(), TINY))
+    sums = scale[:, None] * (problem.group_of[free][:, None] == _present(problem, free))
+    sums /= np.sqrt((sums * sums).sum(axis=0))
+    system, right_hand_side = np.zeros((n + sums.shape[1],) * 2), np.zeros(n + sums.shape[1])
+    np.multiply(block * scale, scale[:, None], out=system[:n, :n])
+    system[:n, n:], system[n:, :n], right_hand_side[:n] = sums, sums.T, -kkt.g_up[free] * scale
+    change = scale * _solution(system, right_hand_side)[:n]
     bound = np.where(change > 0.0, problem.upper[free], problem.lower[free])
     if problem.epsilon > 0.0:
         bound = np.where(c[free] * bound < 0.0, 0.0, bound)
@@ -94,6 +95,11 @@ def _newton_step(problem: BoxProblem, c: np.ndarray, g: np.ndarray, K: np.ndarra
     g += K[:, free] @ (moved - c[free])
     c[free] = moved
     return step == 1.0
+
+
+def _present(problem: BoxProblem, free: np.ndarray) -> np.ndarray:
+    """The groups of these coefficients."""
+    return np.zeros(1, int) if problem.groups is None else np.unique(problem.groups[free])
 
 
 def _solution(system: np.ndarray, right_hand_side: np.ndarray) -> np.ndarray:

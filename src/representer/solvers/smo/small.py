@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,63 +24,34 @@ FLOAT32_STEPS = 1e-5
 """The violation that float32 steps resolve, relative to the greatest derivative."""
 FLOAT32_LIMIT = 1e30
 """Kernel values from which float32 leaves no room for sums of them."""
-FULL_UP_TO = 1.5
-"""How many times larger a shared matrix may be for a product with all of it to be faster than one of many blocks."""
 STEPS_EACH = 100
 """Float32 steps for each coefficient, after which they are float64."""
 
 
 class Values:
-    """Float64 kernel values of a dual's inputs, maybe among others.
+    """Float64 kernel values of a dual's inputs.
 
-    ``columns`` are the row and column of each coefficient, in order when not given.
+    ``columns`` are the row and column of each coefficient, in order when not given; several may have the same.
     """
 
     def __init__(self, matrix: np.ndarray, columns: np.ndarray | None = None):
-        self.matrix, self._runs = matrix, [(slice(None), slice(None))]
-        if columns is None:
-            self.columns = self.inputs = self.input_of = np.arange(len(matrix))
-            return
-        # each input once, although a dual may have two coefficients for it
-        self.columns, (self.inputs, self.input_of) = columns, np.unique(columns, return_inverse=True)
-        runs = spans(np.zeros_like(self.inputs), self.inputs, len(columns))
-        self._runs = [(slice(begin, end), slice(begin + shift, end + shift)) for begin, end, _, shift in runs]
-
-    def _blocks(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """Views of the values between runs of consecutive rows and columns."""
-        yield from ((i, j, self.matrix[rows, columns]) for i, rows in self._runs for j, columns in self._runs)
+        self.matrix, self._in_order = matrix, columns is None
+        self.columns = np.arange(len(matrix)) if columns is None else columns
 
     def __matmul__(self, c: np.ndarray) -> np.ndarray:
         """K c."""
-        if self.columns is self.inputs:
+        if self._in_order:
             return self.matrix @ c
-        v = np.bincount(self.input_of, c, minlength=len(self.inputs))
-        if len(self._runs) > 1 and len(self.matrix) <= FULL_UP_TO * len(self.inputs):
-            full = np.zeros(len(self.matrix))
-            full[self.inputs] = v
-            return (self.matrix @ full)[self.columns]
-        out = np.zeros(len(v))
-        for rows, columns, block in self._blocks():
-            out[rows] += block @ v[columns]
-        return out[self.input_of]
-
-    def float32(self) -> np.ndarray:
-        """The values between these inputs, in float32."""
-        if self.columns is self.inputs:
-            return self.matrix.astype(np.float32)
-        out = np.empty((len(self.inputs),) * 2, np.float32)
-        for rows, columns, block in self._blocks():
-            out[rows, columns] = block
-        return out
+        return (self.matrix @ np.bincount(self.columns, c, minlength=len(self.matrix)))[self.columns]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the values that are its own: all, or those in float32 if the others are shared."""
-        return (4 if len(self.matrix) > len(self.inputs) else SMALL_BYTES) * len(self.inputs) ** 2
+        """Bytes of the values in both precisions."""
+        return SMALL_BYTES * len(self.matrix) ** 2
 
     def dense(self) -> np.ndarray:
         """The values between all coefficients."""
-        return self.matrix[np.ix_(self.columns, self.columns)]
+        return self.matrix if self._in_order else self.matrix[np.ix_(self.columns, self.columns)]
 
 
 def pairs_are_small(sizes: np.ndarray) -> bool:
@@ -95,8 +65,8 @@ def pairs_share_doubles(sizes: np.ndarray, room: int, threads: int, matrices: in
 
 
 def pair_bytes(sizes: np.ndarray, threads: int) -> int:
-    """Bytes of the float32 matrices of pairs of classes, one for each thread."""
-    return 4 * min(threads, len(sizes) * (len(sizes) - 1) // 2) * int(np.sort(sizes)[-2:].sum()) ** 2
+    """Bytes of the matrices of pairs of classes, one for each thread."""
+    return SMALL_BYTES * min(threads, len(sizes) * (len(sizes) - 1) // 2) * int(np.sort(sizes)[-2:].sum()) ** 2
 
 
 def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Values]:
@@ -119,8 +89,8 @@ def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Value
         aim, most = 0.5 * tol, limit - before
         if single:  # as far as float32 resolves the derivatives
             aim, most = max(aim, FLOAT32_STEPS * float(np.abs(g).max())), min(most, STEPS_EACH * problem.n)
-            held = diagonal.astype(np.float32), *box, spans(groups, K.input_of[order], SPAN)
-            take_steps(K.float32(), g.astype(np.float32), c, held, aim, most, state, progress)
+            held = diagonal.astype(np.float32), *box, spans(groups, K.columns[order], SPAN)
+            take_steps(K.matrix.astype(np.float32), g.astype(np.float32), c, held, aim, most, state, progress)
         else:
             held = diagonal, *box, spans(groups, K.columns[order], SPAN)
             take_steps(K.matrix, g, c, held, aim, most, state, progress)

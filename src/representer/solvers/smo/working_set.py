@@ -62,7 +62,7 @@ def cost_of_pairs(gram: Any, sizes: np.ndarray, budget: Budget) -> Plan:
     ===========================  ======================================  ===============================================
     whole                        n <= 6,000                              n^2 floats, and as many doubles for n < 700
     of each pair of classes      several classes, and n <= 6,000, or     at most n^2 floats; a fifth for ten equal
-                                 n^2 floats fit a quarter of the memory  classes on two threads; n^2 doubles, and floats
+                                 n^2 floats fit a quarter of the memory  classes on two threads; n^2 doubles, and both
                                                                          of pairs, if those are below 700 and n <= 3,000
     of a working set             otherwise                               8,192^2 floats, and up to 16,384^2 if there is
                                                                          room and so many coefficients are free
