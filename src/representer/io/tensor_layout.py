@@ -19,8 +19,8 @@ TYPE_NAMES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "|b1", "I8": "|i
 }
 """Types of arrays by the names that safetensors has for them."""
 
-SPARE_BYTES = 2**22
-"""Memory that reading takes beyond twice the file at most, for all that is parsed from JSON."""
+SPARE_BYTES = 2**26
+"""Memory that reading takes beyond twice the file at most: tables with hundreds of mixed columns need some."""
 PARSED_BYTES = {",": 72, "[": 96, "{": 200, ":": 100}
 """What a letter of JSON adds to what is parsed from it: a place and a short word, a list, a table, a name in it."""
 
