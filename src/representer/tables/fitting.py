@@ -180,7 +180,7 @@ def fit_table(
     >>> size, city = rng.uniform(30, 150, 120), rng.choice(["Oslo", "Rome"], 120)
     >>> price = 2000 * size + 90_000 * (city == "Oslo") + rng.normal(scale=5000, size=120)
     >>> houses = pl.DataFrame({"size": size, "city": city, "price": price})
-    >>> fit = fit_table(houses, "price", time_limit=5)
+    >>> fit = fit_table(houses, "price", time_limit=2)
     >>> fit.outcome.scores[0].value > 0.9, fit.predict(houses.head(2)).columns
     (True, ['prediction', 'std', 'lower', 'upper', 'unfamiliar'])
     """
