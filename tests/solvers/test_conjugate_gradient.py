@@ -60,8 +60,8 @@ def test_residuals_of_targets_and_of_the_intercept_add_up(rng):
     """Each is well below the tolerance, so that all targets converge, whatever their residuals and intercepts."""
     X, Y = rng.normal(size=(150, 2)), rng.normal(size=(150, 40)) + rng.uniform(-3.0, 3.0, 40)
     certificate = solve(of(RBF(0.15), X, Y, np.full(40, 0.1), intercept=True), 1e-4).certificate
-    assert certificate.converged
     assert certificate.residuals.shape == (40,)
+    assert certificate.residuals.max() <= 1e-4 / 3  # what each of both aims at, and their sums reach here
 
 
 @STORED
