@@ -93,7 +93,10 @@ def test_digits_where_coefficients_are_large(strength, seed):
 
 
 def test_coefficients_follow_the_strength_where_the_function_stays(rng):
-    """In a kernel of low rank a weaker strength leaves f, but not the coefficients; a step still mends the bound."""
+    """In a kernel of low rank a weaker strength leaves f, but not the coefficients; a step still mends the bound.
+
+    Coefficients of thousands leave the objective fewer digits than the tolerance asks for; how many depends on the CPU.
+    """
     X = rng.normal(size=(40, 2))
     p = LossProblem(
         Gram(1e4 * Linear(), X), X[:, :1] + rng.normal(size=(40, 1)), Huber(0.5), SquaredNorm(1.0), np.ones((40, 1))
@@ -102,7 +105,7 @@ def test_coefficients_follow_the_strength_where_the_function_stays(rng):
     for _ in range(3):
         p = p.with_strength(p.strength / 16.0)
         found = solve(p, 1e-9, start=found.point)
-        assert relative(p, found) <= 1e-9
+        assert relative(p, found) <= max(1e-9, p.rounding(found.point) / p.scale(found.point))
 
 
 @pytest.mark.parametrize("loss", [Huber(0.5), SquaredHinge()], ids=repr)
