@@ -38,7 +38,7 @@ way_out = "use fewer rows, or a larger memory="
 def cost(problem: RidgeProblem, budget: Budget) -> Plan:
     """A preconditioner of rank x n floats, some dozens of products, and n^2 / 2 floats where they fit easily."""
     n, memory, tiny = problem.n, working_memory(budget.memory), is_tiny(problem)
-    stored = stores_tiles(n, memory)
+    stored = _keeps_tiles(n, memory)
     form = "with room for float32 tiles" if stored else "without an n x n matrix"
     bytes_ = _bytes(problem, preconditioner_rank(n, memory // 4), 8 if tiny else 4, stored)
     plan = Plan(name, "n is large", bytes_, (4 if stored else 40) * n * n // 2, PRODUCTS_SECONDS * n * n, form=form)
@@ -50,6 +50,11 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
     share = float(problem.alpha.min()) / size if size > 0.0 else np.inf
     more = TINY_RIDGE if tiny else min(np.sqrt(max(EASY_RIDGE / share, 1.0)), TINY_RIDGE)
     return replace(plan, seconds=more * plan.seconds).within(budget.memory, way_out)
+
+
+def _keeps_tiles(n: int, memory: int) -> bool:
+    """Whether float32 tiles take less than a seventh of the memory: products are few, and more would hardly pay."""
+    return stores_tiles(n, 4 * memory // 7)
 
 
 def _bytes(problem: RidgeProblem, rank: int, for_each: int, stored: bool) -> int:
@@ -93,15 +98,15 @@ def solve(
 
     Each outer step computes the residual in float64 and solves for a correction with float32 products. Where that no
     longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too.
-    Float32 tiles of half the matrix that take less than a quarter of the working memory are kept, which halves the time
-    of a product. Where a factor of low rank leaves little beside alpha, corrections by the preconditioner come first;
+    Float32 tiles of half the matrix that take less than a seventh of the working memory are kept, which up to halves the
+    time of a product. Where a factor of low rank leaves little beside alpha, corrections by the preconditioner come first;
     often one or two of them are enough, and no tiles are made.
 
     ``start`` is a solution of a similar problem, such as one with another alpha; ``low_rank`` and the preconditioner
     that is made of it are those of an earlier problem with the same matrix.
     """
     begin, memory = perf_counter(), working_memory(budget.memory)
-    B, stored = problem.right_hand_sides, stores_tiles(problem.n, memory)
+    B, stored = problem.right_hand_sides, _keeps_tiles(problem.n, memory)
     scale = np.maximum(np.linalg.norm(B, axis=0), np.finfo(np.float64).tiny)
     K64, K32 = problem.gram.astype(np.float64), problem.gram.astype(np.float32)
     # BLAS threads spin for a while after each call and would take cores from the tiles that follow
