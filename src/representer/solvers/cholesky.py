@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh, lapack
 
+from representer import _parallel
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result, Work, certify
 from representer.solvers.memory import bytes_of_tiles
@@ -62,11 +63,12 @@ def solve(problem: RidgeProblem, budget: Budget, reason: str, start: Any = None)
     begin = perf_counter()
     Z, steps = np.empty_like(problem.right_hand_sides), 0
     used: list[tuple[str, int]] = []
-    for ridge in np.unique(problem.ridges):
-        columns = problem.ridges == ridge
-        Z[:, columns], taken, way = _solve_one(problem, ridge, problem.right_hand_sides[:, columns], budget)
-        steps = max(steps, taken)
-        used.append(way)
+    with _parallel.blas_threads_for(problem.n):
+        for ridge in np.unique(problem.ridges):
+            columns = problem.ridges == ridge
+            Z[:, columns], taken, way = _solve_one(problem, ridge, problem.right_hand_sides[:, columns], budget)
+            steps = max(steps, taken)
+            used.append(way)
     coef, intercept, _ = problem.finish(Z)
     precision, for_each = max(used, key=lambda way: way[1])  # of several alphas the one that took most
     work = Work("Cholesky", reason, steps, _bytes(problem, for_each), perf_counter() - begin, precision)
