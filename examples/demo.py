@@ -1,4 +1,4 @@
-"""From a table to an honest, explained and saved model: fit, verdict, predictions, an explanation, and a report."""
+"""From a table to a saved model: fit, evaluation on held-out rows, predictions, an explanation, and a report."""
 
 from __future__ import annotations
 

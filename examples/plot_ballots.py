@@ -1,10 +1,10 @@
 """Ballots: what do voters agree on, and which groups are there?
 
-Each voter of the American Psychological Association's election of 1980 ranked five candidates. The Kendall kernel
+Each voter in the American Psychological Association's 1980 election ranked five candidates. The Kendall kernel
 counts the pairs of candidates that two ballots rank alike. The pre-image of the mean of all ballots is their Kemeny
-consensus, the ranking that agrees best with all of them; kernel k-means finds groups of voters, each with a consensus
-of its own; and kernel PCA draws all 120 possible ballots. Where the data file apa1980.npz is not at hand (in the folder
-that the environment variable REPRESENTER_DATA names), two groups of voters are drawn at random.
+consensus, the ranking that agrees best with all of them; kernel k-means finds groups of voters, each with its own
+consensus; and kernel PCA embeds all 120 possible ballots. If the data file apa1980.npz is not available (in the folder
+that the environment variable REPRESENTER_DATA names), two groups of voters are simulated.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Shopping baskets: sets as inputs, their groups, and the basket in the middle of each.
+"""Shopping baskets: sets as inputs, clusters of them, and a representative basket for each.
 
-Kernel k-means with the Jaccard kernel groups sets, and the pre-image of a group's mean is again a set: the basket that
-stands for it. Set REPRESENTER_DATA to a folder with groceries.npz (items, indices, indptr) for a month of a grocery
-store; otherwise baskets from four shopping lists stand in.
+Kernel k-means with the Jaccard kernel clusters sets, and the pre-image of a cluster mean is again a set: its
+representative basket. Set REPRESENTER_DATA to a folder with groceries.npz (items, indices, indptr) for a month of a
+grocery store; otherwise baskets are simulated from four shopping lists.
 """
 
 import os

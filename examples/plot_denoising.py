@@ -1,8 +1,8 @@
-"""Noise off handwritten digits: project onto kernel principal components, and look for the pre-image.
+"""Denoising handwritten digits: project onto kernel principal components, and compute the pre-image.
 
-A noisy digit x is far from the clean ones, but its representer k(x, .), projected onto the first kernel principal
-components of clean digits, is a function that only clean digits could make. Its pre-image is the digit without noise.
-The projection is f = mean + sum_c <k(x, .) - mean, v_c> v_c with orthonormal v_c, all of them functions of one space.
+A noisy digit x is far from the clean ones, but the projection of its representer k(x, .) onto the first kernel
+principal components of clean digits lies in a subspace spanned by clean digits. Its pre-image is the denoised digit.
+The projection is f = mean + sum_c <k(x, .) - mean, v_c> v_c with orthonormal v_c, all of them functions in one RKHS.
 """
 
 import matplotlib.pyplot as plt

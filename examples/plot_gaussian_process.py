@@ -1,4 +1,4 @@
-"""A Gaussian process knows where it does not know: the band is narrow at the data and wide in the gap.
+"""Gaussian process uncertainty: the posterior band is narrow at the data and wide in the gap.
 
 python examples/plot_gaussian_process.py
 """

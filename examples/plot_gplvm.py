@@ -1,7 +1,7 @@
-"""Does a map of handwritten digits keep them apart? Principal components against a latent variable model.
+"""Does a two-dimensional embedding separate handwritten digits? PCA compared with a latent variable model.
 
-Each of the 64 pixels is a Gaussian process of two latent numbers. The background shows how sure the map is: white near
-the data, dark where it has never been. On the right the map is asked what it expects at a grid of places.
+Each of the 64 pixels is a Gaussian process of two latent variables. The background shows the precision: white near
+the data, dark far from them. On the right, the reconstructions on a grid of latent points.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ X, y = X[:400] / 16.0, y[:400]
 
 
 def errors(Z):
-    """How often the nearest neighbour in the map is another digit."""
+    """Error rate of the nearest neighbour in the embedding."""
     nearest = NearestNeighbors(n_neighbors=2).fit(Z).kneighbors(Z)[1][:, 1]
     return np.mean(y[nearest] != y)
 

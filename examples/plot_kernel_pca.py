@@ -1,8 +1,8 @@
 """Which functions vary most over three clusters?
 
-The first eight kernel principal components of three clusters in the plane, with a Gaussian kernel. The first two tell
-the clusters apart; the others look inside each of them. Below, two rings that no line can part: the first two
-components go round them, and the third one tells them apart.
+The first eight kernel principal components of three clusters in the plane, with a Gaussian kernel. The first two
+separate the clusters; the others resolve structure within each of them. Below, two rings that are not linearly
+separable: the first two components follow the angle, and the third one separates the rings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Leave-one-out chooses the strength of ridge regression from fits that are never made, and its predictions are honest.
+"""Leave-one-out selects the strength of ridge regression without refitting, and its predictions are out of sample.
 
 python examples/plot_leave_one_out.py
 """

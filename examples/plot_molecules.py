@@ -1,8 +1,8 @@
-"""Molecules: which pieces make a compound mutagenic?
+"""Molecules: which substructures make a compound mutagenic?
 
 The Weisfeiler-Lehman kernel counts subtrees of atoms. Set REPRESENTER_DATA to a folder with graph_mutag.npz for the
-188 compounds of MUTAG (edges, node_graph, node_labels, y); otherwise random rings with side chains stand in, of which
-those with a nitro group are mutagenic.
+188 compounds of MUTAG (edges, node_graph, node_labels, y); otherwise random rings with side chains are simulated, of
+which those with a nitro group are mutagenic.
 """
 
 import os
@@ -19,7 +19,7 @@ ATOMS = np.array(["C", "N", "O", "F", "I", "Cl", "Br"])
 
 
 def ring(rng: np.random.Generator, nitro: bool) -> tuple[list, list]:
-    """Bonds and atoms of a ring of carbon with side chains, one of them a nitro group if it has one."""
+    """Bonds and atoms of a carbon ring with side chains, one of them a nitro group if requested."""
     atoms, bonds = ["C"] * 6, [(i, (i + 1) % 6) for i in range(6)]
     groups = [["N", "O", "O"]] if nitro else [["N", "C", "C"]]
     groups += [list(rng.choice(["C", "O", "Cl"], 1)) for _ in range(rng.integers(0, 3))]

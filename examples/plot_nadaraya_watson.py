@@ -1,7 +1,7 @@
-"""Where do local lines beat local means, and which bandwidth is best?
+"""Local linear regression compared with local means, and the choice of bandwidth.
 
-Local means are pulled towards the inside at the borders and where inputs are unevenly spread; local lines are not. The
-bandwidth of each is the one with the least exact leave-one-out error.
+Local means are biased towards the interior at the boundary and where inputs are unevenly spaced; local linear fits are
+not. The bandwidth of each has the smallest exact leave-one-out error.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
-"""Promoters of bacteria: which letters, and where, tell that a gene begins?
+"""Bacterial promoters: which letters, at which positions, mark the start of a gene?
 
-RNA polymerase binds DNA near two short patterns, TTGACA and TATAAT, some 17 letters apart. `WeightedDegree` compares
-words in the same places, and the function that a support vector machine finds says how much each word weighs, letter by
-letter. Set REPRESENTER_DATA to a folder with promoters.tsv (label, name, sequence) for the 106 sequences of the UCI
-repository; otherwise random sequences stand in, with the two patterns planted, mutated, in half of them.
+RNA polymerase binds DNA near two short motifs, TTGACA and TATAAT, some 17 letters apart. `WeightedDegree` compares
+words at the same positions, and the fitted function of a support vector machine gives the weight of each word, letter
+by letter. Set REPRESENTER_DATA to a folder with promoters.tsv (label, name, sequence) for the 106 sequences of the UCI
+repository; otherwise random sequences are simulated, with mutated copies of the two motifs planted in half of them.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The theorem in one picture: a fit is a sum of representers, one stick for each row, and a band says what is known.
+"""The representer theorem in one figure: a sum of representers, one stem for each row, and its prediction band.
 
 python examples/plot_representers.py docs/representers.svg
 """

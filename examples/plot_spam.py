@@ -1,8 +1,8 @@
-"""Spam: which words decide, and why was this message held back?
+"""Spam: which words decide, and why was this message flagged?
 
 A support vector machine on `Words()` is linear in the words of a text, so the weight of each word is known exactly. Set
-REPRESENTER_DATA to a folder with sms_spam.tsv (label, text) for the SMS Spam Collection; otherwise sentences from two
-lists of phrases stand in.
+REPRESENTER_DATA to a folder with sms_spam.tsv (label, text) for the SMS Spam Collection; otherwise sentences are
+simulated from two lists of phrases.
 """
 
 import os

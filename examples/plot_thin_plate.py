@@ -1,8 +1,8 @@
-"""How far does one data point reach? Dual basis functions, and a thin plate through scattered heights.
+"""How far does one data point reach? Dual basis functions, and a thin-plate spline through scattered heights.
 
 The fit of an RBF network is sum_i y_i u_i(x): u_i is one at its own point and zero at all others. For r^4 log r the u_i
-are damped oscillations inside the data and grow fast outside. On the right, a smoothed thin plate through noisy heights
-of a landscape, its strength chosen by exact leave-one-out.
+are damped oscillations inside the data and grow fast outside. On the right, a smoothed thin-plate spline through noisy
+heights of a landscape, its strength chosen by exact leave-one-out.
 """
 
 import matplotlib.pyplot as plt

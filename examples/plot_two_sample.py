@@ -1,8 +1,8 @@
-"""Two samples with the same mean and variance: does a kernel see the difference?
+"""Two samples with the same mean and variance: does a kernel test detect the difference?
 
-The first sample is normal, the second one is Laplace's with the same mean and variance. A test of means sees nothing.
-The mean embeddings of the samples differ, the witness function shows where, and permutations tell that this is no
-accident.
+The first sample is normal, the second one is Laplace distributed with the same mean and variance. A test of means
+detects nothing. The mean embeddings of the samples differ, the witness function shows where, and a permutation test
+shows that this is not chance.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """How do 300,000 rows with 309 million features each fit on a laptop?
 
 The kernel (1 + <x, y>)^5 is the inner product of all monomials of x and y up to degree 5, each with a weight. In the
-miniature, 12 columns have 6,188 monomials, few enough to write them out: ridge regression on them and on the kernel are
-the same function, up to rounding. With 127 columns there are 309,319,296 of them. For 300,000 rows they would fill 371
-terabytes; the kernel never sees them.
+small example, 12 columns have 6,188 monomials, few enough to write out explicitly: ridge regression on them and on the
+kernel give the same function, up to rounding. With 127 columns there are 309,319,296 of them. For 300,000 rows they
+would fill 371 terabytes; the kernel never forms them.
 
     python examples/plot_very_large_features.py flights WAY FILE
 
@@ -40,7 +40,7 @@ def monomials(X):
 
 
 def flights(file):
-    """Inputs and targets to learn from, 300,000 rows, and to judge by: arrival delays in minutes."""
+    """Training set of 300,000 rows, and test set: inputs, and arrival delays in minutes."""
     with np.load(file) as data:
         table, y = dict(zip(data["names"].tolist(), data["X"].T, strict=True)), data["y"].astype(float)
     numbers = np.column_stack([table[name] for name in ("yday", "dow", "sched_dep_min", "distance")])

@@ -2,9 +2,9 @@
 
     python benchmarks/drop_in/run.py [rows of the search, 5000 when not given]
 
-Tasks of the size that tutorials have, of which the interpreter takes a good part; then a grid of 40 candidates of SVC
-(8 values of gamma, 5 of C) with five folds on a table with 20 columns. The same functions run with scikit-learn, the
-search with scikit-learn-intelex where it is installed, too, and after `patch`; scores have to agree.
+Tasks of tutorial size, where interpreter overhead is a large part of the time; then a grid search over 40 SVC
+candidates (8 values of gamma, 5 of C) with five folds on a table with 20 columns. The same functions run with
+scikit-learn, the search also with scikit-learn-intelex where it is installed, and after `patch`; scores must agree.
 """
 
 from __future__ import annotations

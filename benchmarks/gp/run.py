@@ -1,11 +1,12 @@
-"""How fast are the marginal likelihood and its gradient, and how good are fitted processes?
+"""How fast are the marginal likelihood and its gradient, and how accurate are fitted processes?
 
     python benchmarks/gp/run.py [data] [coverage] [variances] [search] [likelihoods]
 
-Words choose parts: accuracy on several data sets, coverage of 95 % bands on the sets for regression, times of
-variances on both sides of 8,000 rows, evaluations of the search on the carbon dioxide of Mauna Loa, and likelihoods;
-all without. One length scale per column, float64, kin8nm where the data are at hand and Friedman's function otherwise.
-Ratios of two things timed in one run; GPyTorch (exact, with Cholesky) takes part where it is installed.
+Arguments select parts: accuracy on several data sets, coverage of 95 % prediction intervals on the regression sets,
+times of variances below and above 8,000 rows, evaluations of the search on the Mauna Loa carbon dioxide data, and
+likelihoods; all parts by default. One length scale per column, float64, kin8nm where the data are available and
+Friedman's function otherwise. Ratios of two things timed in one run; GPyTorch (exact, with Cholesky) is included where
+it is installed.
 """
 
 from __future__ import annotations

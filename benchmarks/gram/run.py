@@ -2,9 +2,9 @@
 
     python benchmarks/gram/run.py
 
-Ratios of two things timed in one run, median of five after a warm-up, float32 and n = 20,000 unless said otherwise.
-scikit-learn stores the matrix, so it runs at n = 10,000 and its time is scaled by the number of pairs. Contenders that
-are not installed are left out.
+Ratios of two things timed in one run, median of five after a warm-up, float32 and n = 20,000 unless stated otherwise.
+scikit-learn stores the matrix, so it runs at n = 10,000 and its time is scaled by the number of pairs. Libraries that
+are not installed are skipped.
 """
 
 from __future__ import annotations

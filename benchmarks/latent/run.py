@@ -1,10 +1,10 @@
-"""Does the latent variable model separate the three flows of the oil data, and how long does it take?
+"""Does the latent variable model separate the three flow regimes of the oil data, and how long does it take?
 
     python benchmarks/latent/run.py [quick]
 
-Errors are those of the nearest neighbour in the map (leave-one-out), as in Lawrence (JMLR 2005), and of the test rows
-that `transform` places in it. All models start from the principal components, with one kernel and no restarts. Without
-the oil data, scikit-learn's digits take their place. ``quick`` leaves out the exact model.
+Reports nearest-neighbour errors in the embedding (leave-one-out), as in Lawrence (JMLR 2005), and of the test rows
+embedded by `transform`. All models start from the principal components, with one kernel and no restarts. Without
+the oil data, scikit-learn's digits are used. ``quick`` skips the exact model.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How fast are machines with losses other than the squared one?
+"""How fast are kernel machines with losses other than the squared one?
 
     python benchmarks/machine/run.py
 
 Logistic regression on a9a (32,561 x 123, generated when absent), gamma = 0.05, C = 1, to a relative duality gap of
-1e-4, beside the time of our SVC, and of scikit-learn's SVC on a quarter of the rows; then five quantiles of the hourly
-rentals of bikes at n = 10,000, with the gap certified.
+1e-4, compared with the time of our SVC, and of scikit-learn's SVC on a quarter of the rows; then five quantiles of
+hourly bike rentals at n = 10,000, with a certified gap.
 """
 
 from __future__ import annotations

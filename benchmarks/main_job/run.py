@@ -1,10 +1,10 @@
-"""The command `representer`: tables with names, written as CSV, fitted, judged and compared with boosting.
+"""The command `representer`: named tables, written as CSV, fitted, evaluated and compared with boosting.
 
     python benchmarks/main_job/run.py [--sets demo files bike flights adult] [--keep folder]
 
-Prints wall time and peak memory of `representer fit` with its default time limit, and its error on the rows that it set
-aside, in units of a linear model's and of boosting's with default parameters that learned from the other rows. `files`
-is saving and loading of a model of 20,000 rows.
+Prints wall time and peak memory of `representer fit` with its default time limit, and its error on its held-out rows,
+relative to those of a linear model and of boosting with default parameters trained on the other rows. `files`
+measures saving and loading of a model of 20,000 rows.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How fast are tests by permutation?
+"""How fast are permutation tests?
 
     python benchmarks/mmd/run.py [quick]
 
 MMD with 500 permutations of two samples of 5,000 inputs in ten dimensions, RBF kernel, against scikit-learn's
-`rbf_kernel` and numpy: the matrix is permuted on both sides and means of its blocks are taken. Twenty of those
-permutations are timed and scaled to 500. The other contenders have to do the same work in numpy, too: one product with
-all columns of signs, which stores the matrix; and for HSIC the sum over a permuted matrix. ``quick`` leaves out the
+`rbf_kernel` and numpy: the matrix is permuted on both sides and its blocks are averaged. Twenty of those
+permutations are timed and scaled to 500. The other baselines do the same work in numpy: one product with
+all columns of signs, which stores the matrix; and for HSIC the sum over a permuted matrix. ``quick`` skips the
 longest row.
 """
 

@@ -1,10 +1,10 @@
-"""How fast is kernel PCA, how exact, and how much memory does it take?
+"""How fast and how accurate is kernel PCA, and how much memory does it take?
 
     python benchmarks/pca/run.py [quick]
 
-RBF kernel, 20 components, centred. Digits are those of usps where the data folder has them (see `load` in common.py),
-random clusters of the same size otherwise. scikit-learn's solvers "randomized" and "arpack" run next to ours, in turns;
-"dense" is slower by far and runs once. ``quick`` leaves out n = 20,000 and n = 50,000, and "dense".
+RBF kernel, 20 components, centred. The digits are usps where the data folder has them (see `load` in common.py), and
+random clusters of the same size otherwise. scikit-learn's solvers "randomized" and "arpack" alternate with ours;
+"dense" is slower by far and runs once. ``quick`` skips n = 20,000 and n = 50,000, and "dense".
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""How well and how fast do pre-images de-noise digits?
+"""How well and how fast do pre-images denoise digits?
 
     python benchmarks/preimage/run.py [n_train]
 
-Digits of the US postal service (16 x 16, grey values from -1 to 1) where the data are at hand, else scikit-learn's
-8 x 8 digits scaled to the same range. Gaussian noise of standard deviation 0.5 is added to N_TEST of the test digits
-(more would only take time, most of it in the L-BFGS of "gradient"), they are projected onto the first 256 kernel
-principal components (64 for the small digits) of clean training digits, and the pre-image of the projection is compared
-with the clean digit. All methods, and scikit-learn's KernelPCA(fit_inverse_transform=True), share training digits,
-noise, components and the RBF kernel, whose squared length scale is the total variance of the digits times WIDTH.
-scikit-learn's ridge strength is the best of ALPHAS on these very test digits, which favours it.
+Digits of the US postal service (16 x 16, grey values from -1 to 1) where the data are available, otherwise
+scikit-learn's 8 x 8 digits scaled to the same range. Gaussian noise of standard deviation 0.5 is added to N_TEST of the
+test digits (more would only take time, most of it in the L-BFGS of "gradient"). They are projected onto the first 256
+kernel principal components (64 for the small digits) of clean training digits, and the pre-image of the projection is
+compared with the clean digit. All methods, and scikit-learn's KernelPCA(fit_inverse_transform=True), share training
+digits, noise, components and the RBF kernel, whose squared length scale is the total variance of the digits times
+WIDTH. scikit-learn's ridge strength is the best of ALPHAS on the test digits themselves, which favours it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How fast and how large is exact kernel ridge regression?
+"""How fast is exact kernel ridge regression, and how much memory does it take?
 
     python benchmarks/ridge/run.py [quick]
 
 RBF kernel on standardised data, to a relative residual of 1e-6. Real data are used where the folder has them (see
-`load` in common.py), Friedman's function otherwise. ``quick`` leaves out the long rows (36,000 rows and more), ``data``
-leaves out all but accuracy on several data sets.
+`load` in common.py), Friedman's function otherwise. ``quick`` skips the long rows (36,000 rows and more), ``data``
+skips everything but accuracy on several data sets.
 """
 
 from __future__ import annotations

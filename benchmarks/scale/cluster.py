@@ -1,4 +1,4 @@
-"""What does a cluster cost? Time against threads in one process, sizes of graphs, and the cost model against runs.
+"""Cost of a cluster: time against threads in one process, graph sizes, and the cost model against measured runs.
 
     python benchmarks/scale/cluster.py [--quick] [--only PART ...]
 

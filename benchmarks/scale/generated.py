@@ -1,4 +1,4 @@
-"""Friedman's function in partitions that workers make by themselves, and clusters of two processes on this machine."""
+"""Friedman's function in partitions that workers generate themselves, and clusters of two processes on this machine."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Does a fit on a cluster end with the same bits when workers are killed, and when the scheduler is?
+"""Is a fit on a cluster bit-identical when workers are killed, and when the scheduler is?
 
     python benchmarks/scale/kills.py [--rounds 20]
 
 Each round starts a ridge fit on two worker processes and kills one with SIGKILL once a random number of the tasks of
-its sums are done: in sums of normal equations, in steps of conjugate gradients, with partitions persisted in the
-workers' memory, and one worker and a little later the other. Coefficients are compared with those of an undisturbed fit
-bit by bit. Then a fit with allowed-failures: 0 has to end with an error that says so, and one whose scheduler is killed
-has to go on from its checkpoint, with a new scheduler, to the same bits.
+its sums are done: during normal-equation sums, during conjugate gradient steps, with partitions persisted in the
+workers' memory, and one worker followed shortly by the other. Coefficients are compared with those of an undisturbed
+fit bit by bit. Then a fit with allowed-failures: 0 must end with an error that says so, and one whose scheduler is
+killed must resume from its checkpoint, with a new scheduler, to a bit-identical result.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How fast are fits in the span of a basis, how exact, and how much memory do they take?
+"""How fast and how accurate are low-rank fits, and how much memory do they take?
 
     python benchmarks/scale/run.py [--quick] [--only PART ...]
 
-Friedman's function of ten columns in float32. The floor of a ridge fit is one float32 symmetric rank-k update of that
-size and filling all values once, timed in the same run. scikit-learn's Nystroem and RBFSampler with Ridge run next to
-ours. ``--quick`` takes a tenth of the rows. Each part but the last takes less than eight minutes on two cores:
+Friedman's function of ten columns in float32. The lower bound for a ridge fit is one float32 symmetric rank-k update of
+that size plus filling all values once, timed in the same run. scikit-learn's Nystroem and RBFSampler with Ridge run
+alongside. ``--quick`` uses a tenth of the rows. Each part but the last takes less than eight minutes on two cores:
 
-features    errors of random features, and traces that landmarks leave
-path        1,000,000 rows, m = 2,000, 30 alphas: time over the floor, memory
+features    errors of random features, and the trace missed by landmarks
+path        1,000,000 rows, m = 2,000, 30 alphas: time relative to the lower bound, memory
 nystroem    200,000 rows, m = 1,000, against scikit-learn: time, error, memory
 random      the same for random features
 logistic    passes of logistic regression on 1,000,000 rows

@@ -1,4 +1,4 @@
-"""How good models on strings, texts and graphs are, by the protocols of the published figures."""
+"""Accuracy of models on strings, texts and graphs, by the protocols of the published results."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""How fast are Gram matrices of structured inputs, and how good are models on them?
+"""How fast are Gram matrices of structured inputs, and how accurate are models on them?
 
     pip install -r benchmarks/structured/requirements.txt
     python benchmarks/structured/run.py [part ...]
 
-Each part takes less than eight minutes, but nci1-wl and nci1-oa, which fit thousands of machines to 2,500 graphs, take
-up to half an hour; without names all of them run, one after the other. Times are seconds of CPU, of both libraries in
-one run, from the same inputs to the dense matrix; entries are compared first. Data sets are looked for in the folder
-that REPRESENTER_DATA names; a row whose data or library is absent is left out. Accuracies follow the protocols of the
-published figures that they are held against.
+Each part takes less than eight minutes, except nci1-wl and nci1-oa, which fit thousands of machines to 2,500 graphs and
+take up to half an hour; by default all parts run in sequence. Times are CPU seconds, of both libraries in one run, from
+the same inputs to the dense matrix; entries are compared first. Data sets are read from the folder that
+REPRESENTER_DATA names; a row whose data or library is absent is skipped. Accuracies follow the protocols of the
+published results that they are compared with.
 """
 
 from __future__ import annotations

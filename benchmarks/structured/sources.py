@@ -1,4 +1,4 @@
-"""Data sets and timing of the benchmark of structured inputs."""
+"""Data sets and timing for the benchmark of structured inputs."""
 
 from __future__ import annotations
 

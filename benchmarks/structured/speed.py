@@ -1,4 +1,4 @@
-"""Seconds of CPU of Gram matrices, of this library and of others in one run, from the same inputs."""
+"""CPU seconds of Gram matrices, of this library and of others in one run, from the same inputs."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How good is the kernel Fisher discriminant, and how fast are neighbours, clusters and Parzen windows?
+"""How accurate is the kernel Fisher discriminant, and how fast are neighbours, clustering and Parzen windows?
 
     python benchmarks/substitution/run.py [quick]
 
-Errors are those on the test part of usps (10 digits) and oilflow (3 classes), or of scikit-learn's small digits where
-the folder has none of these. Both contenders are tuned on the same training rows: the support vector machine by
-five-fold cross-validation, the discriminant by its own leave-one-out. ``quick`` leaves usps out.
+Errors are measured on the test part of usps (10 digits) and oilflow (3 classes), or of scikit-learn's small digits
+where the folder has none of these. Both models are tuned on the same training rows: the support vector machine by
+five-fold cross-validation, the discriminant by its own leave-one-out. ``quick`` skips usps.
 """
 
 from __future__ import annotations

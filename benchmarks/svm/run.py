@@ -2,9 +2,9 @@
 
     python benchmarks/svm/run.py [rows of the table, such as "a9a" "usps"]
 
-Each fit is to LIBSVM's tolerance of 1e-3 with an RBF kernel; data of ../shared/data where they are there, generated of
-the same size otherwise. Dual objectives (less is better) and test errors stand side by side. scikit-learn-intelex and
-LIBSVM by its own interface (libsvm-official) are timed when they are installed.
+Each fit runs to LIBSVM's tolerance of 1e-3 with an RBF kernel, on the data in ../shared/data where available, and on
+generated data of the same size otherwise. Dual objectives (lower is better) and test errors are printed side by side.
+scikit-learn-intelex and LIBSVM through its own interface (libsvm-official) are timed when they are installed.
 """
 
 from __future__ import annotations

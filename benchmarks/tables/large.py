@@ -1,10 +1,10 @@
-"""Large tables: `KernelRegressor` against the default boosting of scikit-learn in the same run.
+"""Large tables: `KernelRegressor` against scikit-learn's default boosting in the same run.
 
     python benchmarks/tables/large.py [--rows 16000] [--sets houses kin40k]
 
-Prints seconds of a fit (the middle one of three for boosting), CPU seconds, the ratio of both, RMSE over the standard
-deviation of y, the coverage of 95 % bands, and seconds of 1,000 predictions with bands. "houses" is generated: two
-coordinates that act together, a skewed and a folded column, a product of two, and two columns that say nothing.
+Prints seconds of a fit (the median of three for boosting), CPU seconds, their ratio, RMSE over the standard
+deviation of y, the coverage of 95 % prediction intervals, and seconds of 1,000 predictions with intervals. "houses" is
+generated: two interacting coordinates, a skewed and a folded column, a product of two, and two irrelevant columns.
 """
 
 from __future__ import annotations

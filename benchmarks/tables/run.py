@@ -1,13 +1,13 @@
 """Tables: `KernelRegressor` and `KernelClassifier` against boosting, forests and support vector machines.
 
     python benchmarks/tables/run.py [--splits 5] [--rows 10000] [--sets concrete wine_red] [--models kernel forest]
-    python benchmarks/tables/run.py --results table.jsonl ...     # keeps every fit, and goes on where it stopped
-    python benchmarks/tables/run.py --results table.jsonl --show  # the table of what is there
+    python benchmarks/tables/run.py --results table.jsonl ...     # keeps every fit, and resumes where it stopped
+    python benchmarks/tables/run.py --results table.jsonl --show  # prints the results so far
 
 Prints RMSE over the standard deviation of y, or the error in per cent, as means over splits with the CPU seconds of a
-fit, then mean ranks and the coverage of 95 % bands. Large sets are cut to ``--rows`` training rows for all. Grids and
-random draws are compared in three folds of at most 4,000 of them, and the best is fitted to all. Categories are data
-frames for `KernelRegressor` and `KernelClassifier`, and columns of zeros and ones for the others.
+fit, then mean ranks and the coverage of 95 % prediction intervals. Large sets are subsampled to ``--rows`` training
+rows for all models. Grid and random searches use three folds of at most 4,000 of them, and the best candidate is fitted
+to all. Categories are data frames for `KernelRegressor` and `KernelClassifier`, and one-hot columns for the others.
 """
 
 from __future__ import annotations
