@@ -51,7 +51,7 @@ def ridge(problem: RidgeProblem, budget: Budget, solver: str = "auto") -> tuple[
     =====================  ==========================================  ==========================================
     solver                 when                                        takes
     =====================  ==========================================  ==========================================
-    cholesky               n <= 7,000 or so, more for a small alpha    n^2 floats or doubles, n^3 / 3 operations
+    cholesky               n <= 6,000 or so, more for a small alpha    n^2 floats or doubles, n^3 / 3 operations
     conjugate_gradient     otherwise                                   rank x n floats, some dozens of products
     =====================  ==========================================  ==========================================
     """
