@@ -2,8 +2,8 @@
 
     python benchmarks/svm/run.py [rows of the table, such as "a9a" "usps"]
 
-Each fit runs to LIBSVM's tolerance of 1e-3 with an RBF kernel, on the data below $REPRESENTER_DATA where available, and on
-generated data of the same size otherwise. Dual objectives (lower is better) and test errors are printed side by side.
+Each fit runs to LIBSVM's tolerance of 1e-3 with an RBF kernel, on the data below $REPRESENTER_DATA where available,
+and on generated data of the same size otherwise. Dual objectives (lower is better) and test errors are printed too.
 scikit-learn-intelex and LIBSVM through its own interface (libsvm-official) are timed when they are installed.
 """
 

@@ -42,6 +42,8 @@ SETTLED = 0.01
 SMALL_ALPHA = 0.02
 """Part of the mean k(x, x) below which alpha is compared on more rows: so many, with these factors."""
 ALPHA_ROWS, ALPHA_FACTORS = 2800, (1.0, 3.0, 10.0, 30.0, 100.0)
+COMPARED_TOL = 1e-4
+"""Relative residual of fits whose losses are compared: its square is what it may change of them."""
 MANY_SCALES = 30
 """Columns from which length scales start at the mean squared slopes of the function with a single one."""
 
@@ -298,7 +300,7 @@ class ModelSearch:
         """The fit of some rows."""
         some = self.errors.on(rows)
         problem: RidgeProblem = some.problem(tuned.kernel, tuned.strength)
-        result = cholesky.solve(problem, Budget(2**34, 1e-6, threads=self.errors.threads), "")
+        result = cholesky.solve(problem, Budget(2**34, COMPARED_TOL, threads=self.errors.threads), "")
         return Function(tuned.kernel, some.X, result.coef, result.intercept, threads=self.errors.threads)
 
     @property

@@ -98,9 +98,9 @@ def solve(
 
     Each outer step computes the residual in float64 and solves for a correction with float32 products. Where that no
     longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too.
-    Float32 tiles of half the matrix that take less than a seventh of the working memory are kept, which up to halves the
-    time of a product. Where a factor of low rank leaves little beside alpha, corrections by the preconditioner come first;
-    often one or two of them are enough, and no tiles are made.
+    Float32 tiles of half the matrix that take less than a seventh of the working memory are kept, which may halve the
+    time of a product. Where a factor of low rank leaves little beside alpha, corrections by the preconditioner come
+    first; often one or two of them are enough, and no tiles are made.
 
     ``start`` is a solution of a similar problem, such as one with another alpha; ``low_rank`` and the preconditioner
     that is made of it are those of an earlier problem with the same matrix.
