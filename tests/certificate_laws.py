@@ -110,7 +110,8 @@ def judge_machine(fit, certificate, verdict):
     verdict.tight = reference.gap <= 0.1 * goal + reference.primal.rounding
     if np.isfinite(certificate.gap) or np.isfinite(certificate.residual):
         off = abs(certificate.residual * scale - certificate.gap)
-        verdict.hold("residual", off=off, allowed=1e-6 * abs(certificate.gap) + here.rounding, scale=here.scale)
+        rounding = max(certificate.residual, 1.0) * here.rounding  # the scale rounds as the objective does
+        verdict.hold("residual", off=off, allowed=1e-6 * abs(certificate.gap) + rounding, scale=here.scale)
     if verdict.converged:
         verdict.hold("converged", off=certificate.gap, allowed=goal + here.rounding, scale=here.scale)
         above = here.value - reference.primal.value
