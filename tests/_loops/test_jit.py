@@ -1,3 +1,4 @@
+import signal
 import time
 from pathlib import Path
 
@@ -107,3 +108,26 @@ def test_short_compilations_and_those_of_others_are_not_announced(notice, monkey
     compiling(total, 0.0)
     time.sleep(0.15)
     assert printed(notice, capsys) == ""
+
+
+class Interrupting(event.Listener):
+    """The key is pressed while a loop is compiled."""
+
+    def on_start(self, event):
+        signal.raise_signal(signal.SIGINT)
+
+    def on_end(self, event):
+        pass
+
+
+def test_an_interrupted_compilation_is_completed_first(monkeypatch, tmp_path):
+    """Numba would keep half of it, and raise RuntimeError in all later calls."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    handler, sums = signal.getsignal(signal.SIGINT), jit.loop(total)
+    guard = jit.InterruptGuard(__name__)
+    with event.install_listener("numba:compile", guard), event.install_listener("numba:compile", Interrupting()):
+        with pytest.raises(KeyboardInterrupt):
+            sums(np.arange(3.0))
+        assert signal.getsignal(signal.SIGINT) is handler
+    assert sums.signatures
+    assert sums(np.arange(3.0)) == 3.0

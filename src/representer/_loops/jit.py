@@ -8,10 +8,11 @@ The cache is Numba's: in NUMBA_CACHE_DIR, or beside the source, or else below th
 them is writable, loops are compiled in each process. A cached loop is compiled anew when its own file changes, but not
 when a function of another file changes that it calls: delete the cache (*.nbi) then.
 
-An interrupt during compilation takes effect when LLVM has finished the function it is at, which may take some seconds.
-It works at any time afterwards: maps over tiles and solvers return to Python at least once a second.
+An interrupt during compilation takes effect when the loop is compiled, which may take some seconds. It works at any
+time afterwards: maps over tiles and solvers return to Python at least once a second.
 """
 
+import signal
 import sys
 import threading
 from typing import Any
@@ -58,8 +59,43 @@ class CompilationNotice(event.Listener):
         print(f"representer: compiling loops, 5 to 60 seconds, {how_often}.", file=sys.stderr)
 
 
-notice = CompilationNotice(__name__.rpartition(".")[0])
+class InterruptGuard(event.Listener):
+    """Delays an interrupt of the main thread until the loop that it compiles is complete.
+
+    Numba keeps what was compiled of an interrupted loop, and every later call of it in the process would fail.
+    """
+
+    def __init__(self, package):
+        self.package, self._depth, self._handler, self._pending = package, 0, None, False
+
+    def on_start(self, event):
+        if self._concerns(event):
+            self._depth += 1
+            if self._depth == 1 and callable(handler := signal.getsignal(signal.SIGINT)):
+                self._handler, self._pending = handler, False
+                signal.signal(signal.SIGINT, self._delay)
+
+    def on_end(self, event):
+        if self._concerns(event):
+            self._depth -= 1
+            if self._depth == 0 and self._handler is not None:
+                handler, self._handler = self._handler, None
+                signal.signal(signal.SIGINT, handler)
+                if self._pending:
+                    handler(signal.SIGINT, None)
+
+    def _concerns(self, event):
+        ours = event.data["dispatcher"].py_func.__module__.startswith(self.package)
+        return ours and threading.current_thread() is threading.main_thread()
+
+    def _delay(self, number, frame):
+        self._pending = True
+
+
+PACKAGE = __name__.rpartition(".")[0]
+notice = CompilationNotice(PACKAGE)
 event.register("numba:compile", notice)
+event.register("numba:compile", InterruptGuard(PACKAGE))
 
 
 def _compiler(**options: Any) -> Any:
