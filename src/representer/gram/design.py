@@ -21,7 +21,8 @@ FEW_VECTORS = 4
 SLAB_ROWS = 4096
 """Rows whose products of columns are added up in their own precision, before they are added in float64."""
 PANEL, LEAST_PANEL = 512, 64
-"""Rows, twice the columns, of a part of the matrix of second moments that one thread computes."""
+"""Rows and columns of a part of the matrix of second moments that one thread computes; those on the diagonal are
+symmetric updates, of half the work."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class Design:
         sides = sides if roots is None else roots * sides
         scales = None if roots is None else roots.astype(self.basis.dtype)
         memory = np.empty((min(n, SLAB_ROWS), self.size), self.basis.dtype)
-        panels = _parallel.pairs(self.size, self.size, (self._panel, self._panel // 2), True)
+        panels = _parallel.pairs(self.size, self.size, (self._panel, self._panel), True)
         for start in range(0, n, SLAB_ROWS):
             rows = slice(start, min(start + SLAB_ROWS, n))
             slab = memory[: rows.stop - start]
@@ -176,7 +177,7 @@ class Design:
 
     @property
     def _panel(self) -> int:
-        """Rows of a panel, a multiple of the least: at least two, so that two threads have the same work."""
+        """Rows of a panel, a multiple of the least: at least two of them, so that two threads have work."""
         return min(PANEL, LEAST_PANEL * -(-self.size // (2 * LEAST_PANEL)))
 
     def _fill(self, X: Any, scales: np.ndarray | None, sides: np.ndarray, slab: np.ndarray) -> Iterator[np.ndarray]:
