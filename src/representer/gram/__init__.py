@@ -1,4 +1,4 @@
-"""The matrix of a kernel on inputs, the only door to K."""
+"""The Gram matrix K of a kernel on inputs, the only way to its values."""
 
 from representer.gram.tiled import Gram
 

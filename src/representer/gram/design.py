@@ -1,4 +1,4 @@
-"""The matrix psi_j(x_i) of a basis on rows: filled in strips, used, and forgotten."""
+"""The design matrix psi_j(x_i) of a basis: computed strip by strip, used, and discarded."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from representer.kernels.basis import Basis
 from representer.rows import tables
 
 ROWS_AT_ONCE = 128
-"""Rows that a thread fills at a time: with 2,000 columns of float32 they are in its cache."""
+"""Rows that a thread fills at a time: with 2,000 float32 columns a strip fits in its cache."""
 FEW_VECTORS = 4
-"""Vectors up to which products with a strip are taken row by row, and not by BLAS."""
+"""Largest number of vectors for which products with a strip are computed row by row instead of by BLAS."""
 SLAB_ROWS = 4096
-"""Rows whose products of columns are added up in their own precision, before they are added in float64."""
+"""Rows of a slab: products of columns are summed within a slab in the precision of the basis, across slabs in
+float64."""
 PANEL, LEAST_PANEL = 512, 64
-"""Rows and columns of a part of the matrix of second moments that one thread computes; those on the diagonal are
-symmetric updates, of half the work."""
+"""Largest and smallest side of a square panel of the second-moment matrix, the part that one thread computes; panels on
+the diagonal are symmetric updates and take half the work."""
 
 
 @dataclass(frozen=True)
 class Design:
     """psi on blocks of rows, in the precision of the basis; sums over rows are float64.
 
-    With ``orthonormal`` sums are those of phi = R' psi computed row by row: twice the work, and the digits that R' G R
-    loses where M is ill-conditioned.
+    With ``orthonormal``, sums are those of phi = R' psi, computed row by row: twice the work, but it keeps the digits
+    that R' G R loses where M is ill-conditioned.
     """
 
     basis: Basis
@@ -39,7 +40,7 @@ class Design:
 
     @property
     def size(self) -> int:
-        """Columns of sums."""
+        """Number of columns of the sums."""
         return self.basis.rank if self.orthonormal else self.basis.size
 
     @cached_property
@@ -53,7 +54,7 @@ class Design:
 
     @property
     def columns(self) -> Design:
-        """The columns alone: what products with them need, without an m x m root that takes long to send."""
+        """The columns alone, all that products need, without the m x m root, which is slow to send."""
         return self if self.orthonormal else replace(self, basis=self.basis.bare())
 
     def at(self, w: np.ndarray) -> tuple[Design, np.ndarray]:
@@ -72,9 +73,9 @@ class Design:
     # ---- rows in strips ----
 
     def strips(self, X: Any, visit: Callable[[slice, np.ndarray], Any]) -> Iterator[Any]:
-        """visit(rows, values) for strips of rows, on all threads; results in the order of the rows.
+        """Yield visit(rows, values) for strips of rows, computed on all threads, in row order.
 
-        The memory of one strip is that of the next.
+        One buffer is reused for all strips of a run.
         """
         A, root = self.basis.prepare(X), self._root
         shape = min(ROWS_AT_ONCE, len(A)), self.basis.size
@@ -105,8 +106,8 @@ class Design:
     def backwards(self, X: Any, coef: np.ndarray, slopes: Callable[[slice, np.ndarray], tuple]) -> tuple:
         """sum_i psi(x_i) v_i with (v, more) = slopes(rows, values), values = <coef, psi(x)>, and sums of more.
 
-        ``slopes`` is called with the rows of a strip in this block and float64 values, and returns v and other arrays
-        or numbers to be summed; values and v are columns.
+        ``slopes`` gets the rows of a strip within this block and float64 values, and returns v and any other arrays or
+        numbers to sum; values and v have a column for each column of ``coef``.
         """
         small = np.asfortranarray(coef, self.basis.dtype)
 
@@ -124,9 +125,9 @@ class Design:
         return tuple(total)
 
     def residuals(self, X: Any, coef: np.ndarray, R: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """sum_i psi(x_i) r_i' in float64 with r = weights (R - <coef, psi(x)>), which take the place of R.
+        """sum_i psi(x_i) r_i' in float64 with r = weights (R - <coef, psi(x)>), which overwrites R.
 
-        It is `backwards` for the squared loss, in one compiled loop for each strip.
+        This is `backwards` for the squared loss, in one compiled loop per strip.
         """
         small = np.asfortranarray(coef, self.basis.dtype)
         if small.shape[1] > FEW_VECTORS:
@@ -153,8 +154,8 @@ class Design:
     def moments(self, X: Any, sides: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """sum_i w_i psi(x_i) psi(x_i)' and sum_i w_i psi(x_i) sides_i' in float64, over rows of this block.
 
-        Products of slabs of rows in the precision of the basis are added in float64, panel by panel, so that no thread
-        has sums of its own, and the bits do not depend on the number of threads.
+        Slabs of rows are multiplied in the precision of the basis and added in float64, panel by panel, so that no
+        thread has sums of its own and results do not depend, to the bit, on the number of threads.
         """
         n = tables.number_of_rows(X)
         G, sums = np.zeros((self.size, self.size)), np.zeros((self.size, sides.shape[1]))
@@ -177,11 +178,11 @@ class Design:
 
     @property
     def _panel(self) -> int:
-        """Rows of a panel, a multiple of the least: at least two of them, so that two threads have work."""
+        """Side of a panel, a multiple of LEAST_PANEL; at least two panels a side, so that two threads have work."""
         return min(PANEL, LEAST_PANEL * -(-self.size // (2 * LEAST_PANEL)))
 
     def _fill(self, X: Any, scales: np.ndarray | None, sides: np.ndarray, slab: np.ndarray) -> Iterator[np.ndarray]:
-        """psi(x_i), or phi(x_i), times scales into the rows of a slab; their products with sides, in order."""
+        """Write psi(x_i), or phi(x_i), times scales to a slab; yield its products with sides by strips, in order."""
         A, root = self.basis.prepare(X), self._root
 
         def run(strips: Any) -> list[np.ndarray]:
@@ -200,7 +201,7 @@ class Design:
             yield from part
 
     def _add(self, slab: np.ndarray, panels: list, G: np.ndarray) -> None:
-        """Products of columns of a slab to the panels of G on and below the diagonal."""
+        """Add products of a slab's columns to the panels of G on and below the diagonal."""
 
         def run(tiles: Any) -> None:
             for rows, columns in tiles:
@@ -211,7 +212,7 @@ class Design:
 
 
 def _times(psi: np.ndarray, small: np.ndarray) -> np.ndarray:
-    """psi small in float64, for columns that are contiguous."""
+    """psi @ small in float64, where the columns of small are contiguous."""
     if small.shape[1] > FEW_VECTORS:
         return (psi @ small).astype(np.float64)
     out = np.empty((len(psi), small.shape[1]))

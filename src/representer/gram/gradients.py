@@ -1,4 +1,4 @@
-"""Derivatives of sum_ij W_ij k(x_i, y_j): tiles of W meet tiles of derivatives, and no n x n x p array is made."""
+"""Derivatives of sum_ij W_ij k(x_i, y_j): computed tile by tile, without an n x n x p array."""
 
 from __future__ import annotations
 

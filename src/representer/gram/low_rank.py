@@ -18,7 +18,7 @@ class LowRank(Operator):
     ----------
     factor : array of shape (rank, n)
     pivots : array of ints of shape (rank,), optional
-        The inputs whose columns of K the factor was made of.
+        The inputs whose columns of K the factor was built from.
     remainder : array of shape (n,), optional
         The diagonal of the remainder.
     """

@@ -1,4 +1,4 @@
-"""The face of every matrix K of a kernel on inputs."""
+"""The interface of every Gram matrix K."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Meter:
-    """What a matrix and all that was taken from it have computed, and how exact float32 values are."""
+    """Kernel evaluations of a matrix and of all matrices taken from it, and the measured error of float32 values."""
 
     def __init__(self) -> None:
         self.evaluations, self._lock = 0, Lock()
@@ -23,7 +23,7 @@ class Meter:
         vars(self).update(state, _lock=Lock())
 
     def add(self, count: int) -> None:
-        """So many values more; several threads may add at the same time."""
+        """Count further evaluations; safe to call from several threads."""
         with self._lock:
             self.evaluations += count
 
@@ -31,11 +31,11 @@ class Meter:
 class Operator(ABC):
     """K_ij = k(x_i, y_j): products, the diagonal, rows, blocks, subsets and precisions of one matrix.
 
-    Solvers see nothing else of a kernel. `Gram` computes values anew in each product, `Stored` and `Packed` keep them,
-    `LowRank` is F'F and `Submatrix` grows and shrinks.
+    Solvers see nothing else of a kernel. `Gram` recomputes values in each product, `Stored` and `Packed` keep them, and
+    `LowRank` is F'F. `Submatrix`, which is not an operator, grows and shrinks.
     """
 
-    __array_ufunc__ = None  # numpy arrays leave `V @ K` to this class
+    __array_ufunc__ = None  # NumPy defers `V @ K` to this class
     meter: Meter
     threads: int | None
 
@@ -51,7 +51,7 @@ class Operator(ABC):
 
     @abstractmethod
     def __matmul__(self, V: Any) -> np.ndarray:
-        """K V, for a vector or several columns; those that compute tiles sum them in float64."""
+        """K V, for a vector or several columns; tiled operators accumulate in float64."""
 
     @abstractmethod
     def diag(self) -> np.ndarray:
@@ -72,11 +72,11 @@ class Operator(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes that are held: prepared inputs and stored values."""
+        """Bytes held in memory: prepared inputs and stored values."""
 
     @property
     def stored(self) -> np.ndarray | None:
-        """The array that holds the values, maybe among others, at the rows and columns `places`; None without one."""
+        """The array that holds the values at rows and columns `places`, possibly among others; None without one."""
         return None
 
     @property
@@ -85,7 +85,7 @@ class Operator(ABC):
         return True
 
     def dense(self) -> np.ndarray:
-        """All values as an array of its own."""
+        """All values as a new array."""
         return self.block(slice(None), slice(None))
 
     @property

@@ -1,4 +1,4 @@
-"""One side of a Gram matrix: inputs that a kernel lays out once for each precision."""
+"""One side of a Gram matrix: inputs that a kernel prepares once for each precision."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from representer.kernels import checks
 from representer.kernels.prepared import Prepared
 
 SAMPLE = 128
-"""Rows from which on-demand inputs take what all rows share, such as a mean that is subtracted."""
+"""Rows sampled for what all on-demand rows share, such as a mean that is subtracted."""
 LONGEST_CHUNK, SHORTEST_CHUNK = 2**16, 512
-"""Rows of a chunk, however large or small the memory is."""
+"""Bounds on the rows of a chunk, whatever the memory."""
 
 
 class Inputs:
-    """n inputs that a kernel has laid out.
+    """n inputs as a kernel has prepared them.
 
     Parameters
     ----------
     kernel : Kernel
-    prepared : what ``kernel.prepare`` gives
+    prepared : what ``kernel.prepare`` returns
     """
 
     X: Any = None
@@ -34,7 +34,7 @@ class Inputs:
     def __init__(self, kernel: Any, prepared: Any):
         self.kernel, self.like, self._whole = kernel, prepared, prepared
         self.chunks = [slice(0, len(prepared))]
-        """Slices of rows that are laid out together."""
+        """Slices of rows that are prepared together."""
 
     def __len__(self) -> int:
         return self.chunks[-1].stop
@@ -57,7 +57,7 @@ class Inputs:
         return self._whole[index]
 
     def take(self, index: Any) -> Inputs:
-        """The inputs at some indices (or a slice, or a mask), laid out when they are needed; all of them are these."""
+        """The inputs at some indices (or a slice, or a mask), prepared when needed; ``slice(None)`` is this object."""
         everything = isinstance(index, slice) and index == slice(None)
         return self if everything else self._take(indices(index, len(self)))
 
@@ -65,25 +65,25 @@ class Inputs:
         return Subset(self, index)
 
     def astype(self, dtype: Any, like: Any = None) -> Inputs:
-        """The same inputs in another precision; the same object where that is not known or its range too small."""
+        """The same inputs in another precision; this object where they cannot be converted or are out of its range."""
         return self
 
 
 class Given(Inputs):
-    """Inputs that a kernel lays out all at once, in chunks, or only the rows that are asked for.
+    """Inputs that a kernel prepares all at once, in chunks, or row by row on demand.
 
     Parameters
     ----------
     kernel : Kernel
     X : inputs of the kernel
     like : prepared inputs, optional
-        To be paired with these.
+        The other side of the matrix, which these inputs are paired with.
     memory : int
         Bytes, a quarter of which prepared inputs may take; larger arrays and memory maps are prepared in chunks.
     on_demand : bool
-        Whether rows of an array are prepared when they are asked for: less memory where each is needed once.
+        Whether rows of an array are prepared only when they are used: less memory where each is needed once.
     dtype : numpy type, optional
-        To which numbers are converted before they are prepared.
+        Precision to which numbers are converted before they are prepared.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Given(Inputs):
         self.kernel, self.X, self._memory, self._dtype = kernel, X, memory, dtype
         self._precisions: dict[Any, Inputs | None] = {}
         self._origin: Any = None
-        """Where these inputs are those of another precision, a weak reference to them: a cycle would keep both."""
+        """A weak reference to the inputs that these were converted from, if any: a cycle would keep both alive."""
         self.on_demand, n = on_demand and kernel.rowwise and isinstance(X, np.ndarray), checks.number_of(X)
         self.chunks = _parallel.split(n, n if self.on_demand else self._chunk_size(n))
         self._whole: Any = None
@@ -117,7 +117,7 @@ class Given(Inputs):
         return max(SHORTEST_CHUNK, min(LONGEST_CHUNK, self._memory // (4 * per_row)))
 
     def _check_chunks(self, like: Any) -> Any:
-        """What rows are prepared like, after all of them were tried: now, and not in the last minute of an hour."""
+        """Try every chunk now, so that a bad row does not fail an hour later; return what rows are prepared like."""
         for chunk in self.chunks:
             try:
                 part = self._prepared(chunk, like)
@@ -139,7 +139,7 @@ class Given(Inputs):
     def astype(self, dtype: Any, like: Any = None) -> Inputs:
         if self.dtype == dtype or not _is_numeric(self.X) or not _fits(self.X, dtype):
             return self
-        if not self.kernel.on_vectors and self.X.dtype.kind != "f":  # letters or bits, which are no numbers to round
+        if not self.kernel.on_vectors and self.X.dtype.kind != "f":  # letters or bits are not numbers to round
             return self
         origin = None if self._origin is None else self._origin()
         if origin is not None and origin.dtype == dtype:
@@ -160,7 +160,7 @@ class Given(Inputs):
 
 
 class Subset(Inputs):
-    """The inputs at some indices of others, laid out when they are first needed, and kept."""
+    """The inputs at some indices of other inputs, prepared when first needed, and kept."""
 
     def __init__(self, parent: Inputs, index: np.ndarray):
         self.kernel, self.like, self.on_demand = parent.kernel, parent.like, parent.on_demand
@@ -184,14 +184,14 @@ class Subset(Inputs):
 
 
 def indices(index: Any, n: int) -> np.ndarray:
-    """Places among n as an array, from an array, a number, a slice or a mask."""
+    """Indices among n inputs as an array, from an array, a number, a slice or a mask."""
     if isinstance(index, np.ndarray) and index.dtype.kind == "i" and index.ndim == 1:
         return index
     return np.atleast_1d(np.arange(n)[index])
 
 
 def is_all(index: np.ndarray, n: int) -> bool:
-    """Whether these are the places 0, 1, ..., n - 1."""
+    """Whether these are the indices 0, 1, ..., n - 1."""
     return len(index) == n and bool(np.array_equal(index, np.arange(n)))
 
 
@@ -200,7 +200,7 @@ def _is_numeric(X: Any) -> bool:
 
 
 def _fits(X: Any, dtype: Any) -> bool:
-    """Whether the largest number neither overflows nor vanishes in a dtype."""
+    """Whether the largest absolute value neither overflows nor underflows in a dtype."""
     entries, limits = X.data if sparse.issparse(X) else X, np.finfo(dtype)
     largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
     return largest == 0.0 or float(limits.tiny) <= largest <= float(limits.max)

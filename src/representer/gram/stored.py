@@ -14,7 +14,7 @@ from representer.gram.tiled import Gram
 from representer.kernels import tiles
 
 PACKED_RUNS = 8
-"""Sums of a product with packed tiles, each as large as the result."""
+"""Partial sums of a product with packed tiles, each as large as the result."""
 
 
 COPIED_ROWS = 256
@@ -27,11 +27,11 @@ class Stored(Operator):
     Parameters
     ----------
     gram : Gram
-        Of the same inputs; values in another precision are computed anew by it.
+        The matrix of the same inputs, which recomputes values in other precisions.
     values : array of shape (m, m)
-        The kernel matrix of these and maybe other inputs.
+        The kernel matrix of these and possibly other inputs.
     index : array of ints of shape (n,), optional
-        Which row and column belongs to each input; the first n when not given.
+        Row and column of ``values`` for each input; the first n when not given.
     """
 
     def __init__(self, gram: Gram, values: np.ndarray, index: np.ndarray | None = None):
@@ -93,13 +93,13 @@ class Stored(Operator):
         return self.values[np.ix_(places[rows], places[columns])]
 
     def take(self, rows: Any, columns: Any = None) -> Any:
-        """The matrix of some of the inputs; with ``columns`` computed anew."""
+        """The matrix of some of the inputs; with ``columns``, values are recomputed."""
         if columns is not None:
             return self.gram.take(rows, columns)
         return Stored(self.gram.take(rows), self.values, self.places[rows])
 
     def copied(self) -> Stored:
-        """The same matrix with values of its own: products no longer gather them from a larger one."""
+        """The same matrix with its own copy of the values, which products need not gather from a larger one."""
         return Stored(self.gram, self.block(slice(None), slice(None)))
 
     def astype(self, dtype: Any) -> Operator:
@@ -107,7 +107,7 @@ class Stored(Operator):
 
 
 def stored_if_small(gram: Gram) -> Operator:
-    """The matrix with all its values kept, where they take at most a quarter of the memory and no features do."""
+    """The matrix with all values stored, if they fit a quarter of the memory and features would not take less."""
     small = len(gram) ** 2 * gram.dtype.itemsize <= gram.memory // 4
     return Stored.of(gram) if small and not through_features.are_fewer(gram) else gram
 
@@ -115,7 +115,7 @@ def stored_if_small(gram: Gram) -> Operator:
 class Packed(Operator):
     """K V for a symmetric K whose float32 tiles of the lower triangle are computed once and kept.
 
-    Each tile serves both of its sides, and products are summed over tiles in float64.
+    Each tile off the diagonal is used twice, once transposed, and products are accumulated over tiles in float64.
     """
 
     def __init__(self, gram: Gram):
@@ -124,7 +124,7 @@ class Packed(Operator):
         inputs = gram.row_inputs.chunk(slice(0, n))
         self.tiles = _parallel.pairs(n, n, _parallel.tile_shape(self.dtype), True)
         sizes = [(i.stop - i.start) * (j.stop - j.start) for i, j in self.tiles]
-        # one piece of memory, which the system gives in large pages: products are a third faster
+        # one allocation, which the system backs with large pages: products are a third faster
         pieces = np.split(np.empty(sum(sizes), self.dtype), np.cumsum(sizes[:-1]))
         self.values: dict[tuple[int, int], np.ndarray] = {
             (i.start, j.start): piece.reshape(i.stop - i.start, -1)
@@ -187,7 +187,7 @@ class Packed(Operator):
         return self.gram.diag().astype(self.dtype, copy=False)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        """Computed anew: tiles are for products."""
+        """Recomputed: stored tiles serve products only."""
         return self.gram.block(rows, columns).astype(self.dtype, copy=False)
 
     def take(self, rows: Any, columns: Any = None) -> Gram:

@@ -18,15 +18,16 @@ from representer.kernels import tiles
 from representer.kernels.prepared import Vectors
 
 SLACK = 1 / 4
-"""Room for new inputs, as a part of the submatrix; for more it begins anew."""
+"""Room for new inputs, as a fraction of the submatrix; beyond it the submatrix is rebuilt."""
 COARSE = 3e-6
 """Relative error of float32 kernel values above which even float32 matrices are computed from float64 inputs."""
 FILL_TILE = (1024, 512)
-"""Shape of tiles of vectors that are only filled: no cache need hold them, and matrix products are a tenth faster."""
+"""Tile shape for vectors where values are only written: tiles need not fit a cache, and matrix products are a tenth
+faster."""
 
 
 class Submatrix:
-    """K[index, index] in float32, in one piece of memory: fresh pages cost more time than kernel values.
+    """K[index, index] in float32, in one reused buffer: touching fresh pages takes longer than computing kernel values.
 
     Parameters
     ----------
@@ -42,19 +43,20 @@ class Submatrix:
 
     @property
     def owned(self) -> bool:
-        """Whether the memory is its own, so that it may shrink."""
+        """Whether it owns its memory, so that it may shrink."""
         return len(self._buffer) > 0
 
     @property
     def columns(self) -> np.ndarray:
-        """The row and column of each input of the index."""
+        """Row and column of ``values`` for each input of the index."""
         stored = self.gram.stored is not None
         return self.gram.places[self.index] if stored else np.arange(len(self.index))
 
     def restart(self, index: np.ndarray, most: int) -> None:
-        """Begin anew with these inputs; there will be no more than ``most``.
+        """Rebuild with these inputs; there will be no more than ``most``.
 
-        The largest matrix has its place from the first one on: most systems take memory only where it is written to.
+        The buffer is large enough for the largest matrix from the start: most systems commit memory only where it is
+        written.
         """
         self.index = index
         if self.gram.stored is not None:
@@ -63,35 +65,35 @@ class Submatrix:
         n, self.values = len(index), np.empty((0, 0), np.float32)
         width = _width(n, most)
         if len(self._buffer) < n * width:
-            self._buffer = np.empty(0)  # let go of the old one first
+            self._buffer = np.empty(0)  # free the old one first
             try:
                 self._buffer = np.empty(most * most, np.float32)
-            except MemoryError:  # where memory is taken whether it is written to or not
+            except MemoryError:  # where memory is committed when it is allocated
                 self._buffer = np.empty(n * width, np.float32)
         self._fill(width, 0)
 
     def has_room_for(self, count: int) -> bool:
-        """Whether so many more inputs fit, and are few enough that adding them is cheaper than beginning anew."""
+        """Whether ``count`` more inputs fit, and are few enough that growing is cheaper than rebuilding."""
         width, n = self.values.shape[1], len(self.index)
         return count <= SLACK * n and n + count <= min(width, len(self._buffer) // max(width, 1))
 
     def grow(self, new: np.ndarray) -> None:
-        """Put more inputs behind those that are there, and their values behind those in the matrix."""
+        """Append inputs, and their rows and columns to the matrix."""
         if len(new):
             known, self.index = len(self.index), np.append(self.index, new)
             self._fill(self.values.shape[1], known)
 
     def shrink(self, kept: np.ndarray) -> None:
-        """Keep only the rows and columns at these places, which are in ascending order."""
+        """Keep only the rows and columns at these positions, which are in ascending order."""
         symmetric.compact(self.values, kept)
         self.index, self.values = self.index[kept], self.values[: len(kept)]
 
     def use(self, gram: Gram) -> None:
-        """Compute values from other inputs from now on, beginning anew."""
+        """Compute values from another matrix from now on, and start empty."""
         self.gram, self.index, self.values = gram, np.empty(0, int), np.empty((0, 0), np.float32)
 
     def _fill(self, width: int, known: int) -> None:
-        """The values at the front of the memory, where those of the first ``known`` inputs are already."""
+        """Fill the front of the buffer, where the values of the first ``known`` inputs already are."""
         n = len(self.index)
         self.values = self._buffer[: n * width].reshape(n, width)
         self.peak = max(self.peak, self.values.nbytes)
@@ -100,9 +102,9 @@ class Submatrix:
 
 
 def _width(n: int, most: int) -> int:
-    """Columns of the matrix of n inputs, with room for some more, unless n is the most that the memory allows.
+    """Row length of the matrix of n inputs, with room for more unless n is the most that the memory allows.
 
-    Rows do not all begin at the same place of a page of memory, as then they would drive each other out of the cache.
+    Rows must not all start at the same offset within a memory page, or they would evict each other from the cache.
     """
     width = n + int(SLACK * n)
     width += 16 if width % 1024 < 16 else 0
@@ -118,17 +120,17 @@ def shared_bytes(gram: Gram, sizes: np.ndarray, threads: int) -> int:
     """Bytes of `ClassPairs` in float32: values within classes and of a pair for each thread, or the whole matrix."""
     pairs = min(threads, len(sizes) * (len(sizes) - 1) // 2)
     apart = int((sizes**2).sum()) + pairs * int(np.sort(sizes)[-2:].sum()) ** 2
-    # inputs are kept by classes, which for a precomputed matrix would be a copy of it
+    # inputs are kept class by class, which would copy a precomputed matrix
     return 4 * min(apart, len(gram) ** 2) if gram.kernel.rowwise else 4 * len(gram) ** 2
 
 
 class ClassPairs:
-    """Kernel matrices of all pairs of classes, for which no value is computed twice.
+    """Kernel matrices of all pairs of classes, without computing any value twice.
 
     Values within a class are kept, as all pairs with that class need them. Values between two classes are computed for
-    their pair alone, in memory that pairs take in turns: ten equal classes on two threads need a fifth of the whole
-    matrix. The whole one is kept where that is smaller, for three classes, or one that outweighs all others, and for
-    kernels whose inputs cannot be taken apart; and in float64 where each pair has few inputs.
+    their pair alone, in buffers that pairs use in turn: ten equal classes on two threads need a fifth of the whole
+    matrix. The whole matrix is kept where that is smaller, as for three classes or one dominant class, and for kernels
+    whose inputs cannot be split by rows; it is kept in float64 where each pair has few inputs.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ class ClassPairs:
         if self.whole is not None:
             return
         self._within(precise_enough(gram), threads)
-        self._free: SimpleQueue[tuple[np.ndarray, int]] = SimpleQueue()  # memory, and the first class of its last pair
+        self._free: SimpleQueue[tuple[np.ndarray, int]] = SimpleQueue()  # buffers, and the first class last held
         largest = int(np.sort(sizes)[-2:].sum())
         for _ in range(min(threads, len(sizes) * (len(sizes) - 1) // 2)):
             self._free.put((np.empty((largest, largest), np.float32), -1))
@@ -173,7 +175,7 @@ class ClassPairs:
 
     @contextmanager
     def lent(self, a: int, b: int) -> Iterator[Stored]:
-        """The matrix of classes a and b, for a while; of their inputs those of class a come first."""
+        """Lend out the matrix of classes a and b; inputs of class a come first."""
         index = np.concatenate([np.arange(self.edges[c], self.edges[c + 1]) for c in (a, b)])
         part = self.gram.take(index).on_threads(1)  # pairs are solved at the same time
         if self.whole is not None:
@@ -189,7 +191,7 @@ class ClassPairs:
             self._free.put((memory, held))
 
     def _fill(self, K: np.ndarray, a: int, b: int, last: int) -> None:
-        """Values of both classes into the front of K, which has those of class a alone if it is the last one's, too."""
+        """Write the values of both classes to the front of K, which holds those within class a if ``last`` is a."""
         kernel, dtype = self.gram.kernel, self._classes[0].dtype
         n, m, tile_of = len(self._squares[a]), len(self._squares[b]), _parallel.buffer(dtype, self._tile)
         if a != last:

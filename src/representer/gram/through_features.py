@@ -1,4 +1,4 @@
-"""K V = Phi (Phi' V) where a kernel has features: n m products in place of n^2, and no tile of K."""
+"""K V = Phi (Phi' V) where a kernel has features: n m products instead of n^2, and no tile of K."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scipy import sparse
 from representer import _parallel
 
 FEATURE_ROWS = 1024
-"""Rows whose features a thread makes and multiplies at a time."""
+"""Rows whose features a thread computes and multiplies at a time."""
 LOOKED_AT = 64
-"""Rows whose features tell how many numbers one has."""
+"""Rows sampled for the number of features of an input."""
 
 
 def features_of(kernel: Any, inputs: Any) -> Any:
@@ -21,7 +21,7 @@ def features_of(kernel: Any, inputs: Any) -> Any:
 
 
 def numbers_in_a_row(kernel: Any, inputs: Any) -> float | None:
-    """Numbers that the features of an input have, those that are not zero of sparse ones; None without features."""
+    """Features of an input, or the mean number of nonzero ones where they are sparse; None if there are no features."""
     if kernel.feature_rows is None:
         return None
     some = kernel.feature_rows(inputs.like[: min(len(inputs.like), LOOKED_AT)])
@@ -29,7 +29,7 @@ def numbers_in_a_row(kernel: Any, inputs: Any) -> float | None:
 
 
 def pays(gram: Any, columns: int) -> bool:
-    """Whether features take fewer operations than tiles in a product with so many columns."""
+    """Whether features take fewer operations than tiles in a product with this many columns."""
     size = numbers_in_a_row(gram.kernel, gram.column_inputs)
     if size is None:
         return False
@@ -38,13 +38,13 @@ def pays(gram: Any, columns: int) -> bool:
 
 
 def are_fewer(gram: Any) -> bool:
-    """Whether a symmetric matrix has more values than its features, so that it is better not stored."""
+    """Whether a symmetric matrix has more entries than its features, so that it is better not stored."""
     size = numbers_in_a_row(gram.kernel, gram.column_inputs)
     return size is not None and 2.0 * size < len(gram)
 
 
 def fewer_features(gram: Any) -> np.ndarray | None:
-    """phi(x_i) as rows of an array with K = Phi Phi', for a symmetric matrix; None where there are not fewer."""
+    """phi(x_i) as rows of an array with K = Phi Phi', for a symmetric matrix; None where these are not fewer."""
     if not are_fewer(gram) or gram.inputs is None:
         return None
     found = features_of(gram.kernel, gram.inputs)
@@ -52,7 +52,7 @@ def fewer_features(gram: Any) -> np.ndarray | None:
 
 
 def product(gram: Any, V: np.ndarray) -> np.ndarray:
-    """K V in float64: products of strips in the precision of K, those of Phi' V added in float64 in their order."""
+    """K V in float64: strips are multiplied in the precision of K; Phi' V is summed in float64 in a fixed order."""
     ours, theirs = (gram.column_inputs, gram.row_inputs) if gram.transposed else (gram.row_inputs, gram.column_inputs)
     U: Any = 0.0
     for b in theirs.chunks:
@@ -67,7 +67,7 @@ def product(gram: Any, V: np.ndarray) -> np.ndarray:
 
 
 def _strips(gram: Any, inputs: Any, visit: Any) -> Any:
-    """visit(rows, features) for strips of prepared inputs, on all threads, in their order."""
+    """Yield visit(rows, features) for strips of prepared inputs, computed on all threads, in order."""
 
     def run(strips: Any) -> list[Any]:
         return [visit(rows, features_of(gram.kernel, inputs[rows])) for rows in strips]

@@ -20,10 +20,10 @@ from representer.kernels.tiles import block, fill_symmetric, trimmed
 
 
 class Gram(Operator):
-    """The matrix K_ij = k(x_i, y_j) as a linear operator: ``K @ V`` computes tiles, uses them and forgets them.
+    """The matrix K_ij = k(x_i, y_j) as a linear operator: ``K @ V`` computes tiles, uses them and discards them.
 
     float32 inputs are computed in float32 and summed over tiles in float64; float64 stays float64. A symmetric matrix
-    computes each pair once. Results are the same bit for bit on every call.
+    computes each pair once. Results are bit-for-bit the same on every call.
 
     Parameters
     ----------
@@ -36,8 +36,7 @@ class Gram(Operator):
         As many as cores when not given.
     memory : int, optional
         Bytes that `dense` and `rows` may return, and that bound the chunks in which inputs are prepared; products need
-        some megabytes beyond it, and a copy of a chunk that has many columns of zeros. The machine's memory when not
-        given.
+        a few megabytes more, and a copy of a chunk with many all-zero columns. The machine's memory when not given.
     on_demand : bool
         Whether rows of an array are prepared when they are used: less memory where each is used once.
 
@@ -66,7 +65,7 @@ class Gram(Operator):
             raise TypeError(
                 f"kernel is {kernel!r}; pass a kernel object such as RBF(), or wrap a function as Callable(function)."
             )
-        self.kernel = clone(kernel)  # later changes of the user's object do not reach prepared inputs
+        self.kernel = clone(kernel)  # later changes to the user's object must not reach prepared inputs
         self.threads = None if threads is None else checks.integer(threads, "threads")
         self.memory = _parallel.machine_memory() if memory is None else checks.integer(memory, "memory")
         X, Y = (X, None) if Y is None else same_precision(X, Y)
@@ -151,7 +150,7 @@ class Gram(Operator):
         return other
 
     def on_threads(self, threads: int | None) -> Gram:
-        """The same matrix, computed by so many threads."""
+        """The same matrix, computed on this many threads."""
         other = copy(self)
         other.threads = threads
         return other
@@ -159,7 +158,7 @@ class Gram(Operator):
     def astype(self, dtype: Any) -> Gram:
         """The matrix in another precision; inputs are prepared once for each, and kept.
 
-        It is the same matrix where the inputs are not numbers, or out of the range of that precision.
+        It keeps its precision where the inputs are not numbers, or are out of range of the new one.
         """
         other, dtype = copy(self), np.dtype(dtype).type
         columns = self.column_inputs.astype(dtype)
@@ -169,9 +168,9 @@ class Gram(Operator):
         return other
 
     def float32_error(self) -> float:
-        """The size of errors of float32 values k(x, y), relative to the root of k(x, x) k(y, y).
+        """The error of float32 values k(x, y), relative to sqrt(k(x, x) k(y, y)).
 
-        It is their root mean square over y, for the worst of some 128 inputs x; measured once, on all inputs.
+        The root mean square over y for the worst of some 128 inputs x; measured once, on all inputs.
         """
         if self._whole is not None:
             return self._whole.float32_error()
@@ -189,13 +188,13 @@ class Gram(Operator):
 
     @property
     def has_float32_error(self) -> bool:
-        """Whether it has been measured."""
+        """Whether `float32_error` has been measured."""
         return (self if self._whole is None else self._whole).meter.float32_error is not None
 
     # ---- products and sums ----
 
     def __matmul__(self, V: Any) -> np.ndarray:
-        """K V in the more precise of their dtypes, tiles summed in float64; by features where that is less work."""
+        """K V in the more precise of their dtypes, accumulated in float64; through features where that is less work."""
         V = require_columns(V, self.shape)
         dtype = np.result_type(self.dtype, V.dtype if V.dtype.kind == "f" else self.dtype)
         small = np.require(V, self.dtype, ("C", "W"))
@@ -218,9 +217,9 @@ class Gram(Operator):
         return (self.T @ np.asarray(V).T).T
 
     def _product(self, a: slice, b: slice, V: np.ndarray) -> tuple[Any, list[_parallel.Tile], int]:
-        """How runs of tiles of one pair of chunks are multiplied and summed, the tiles, and the number of runs.
+        """The function that multiplies and sums runs of tiles of a pair of chunks, the tiles, and the number of runs.
 
-        A chunk below the diagonal of a symmetric matrix serves both of its sides.
+        A chunk below the diagonal of a symmetric matrix is used twice, once transposed.
         """
         square = self.symmetric and a == b
         forward, backward = not self.transposed, self.transposed or self.symmetric
@@ -260,13 +259,13 @@ class Gram(Operator):
         runs: int = _parallel.RUNS,
         fill: Callable[[Any, Any, np.ndarray], None] | None = None,
     ) -> Iterator[Any]:
-        """visit(tiles) for runs of (rows, columns, values), on all threads; the results in the order of the runs.
+        """Yield visit(run) for runs of (rows, columns, values), computed on all threads, in the order of the runs.
 
-        They are all tiles, or those that are given as (rows, columns); ``fill`` gives other values than the kernel's,
-        such as the distances of a radial one.
+        Runs cover all tiles, or those given as (rows, columns); ``fill`` computes values other than the kernel's, such
+        as the distances of a radial kernel.
 
-        The memory of one tile is that of the next: a visit uses values before it asks for more. For matrices that are
-        not transposed, and whose inputs are prepared at once.
+        Tiles of a run share one buffer: a visit uses the values of one before it asks for the next. For matrices that
+        are not transposed and whose inputs are prepared in one chunk.
         """
         if tiles is None:
             tiles = _parallel.pairs(*self.shape, _parallel.tile_shape(self.dtype), False)
@@ -287,7 +286,7 @@ class Gram(Operator):
         yield from _parallel.map_tiles(tiles, lambda run: visit(filled(run)), threads=self.threads, runs=runs)
 
     def chunks(self, a: slice, b: slice) -> tuple[Any, Any]:
-        """The prepared inputs of two chunks, whose values are counted."""
+        """The prepared inputs of two chunks, whose kernel evaluations are counted."""
         square = self.symmetric and a == b
         A = self.row_inputs.chunk(a)
         B = A if square else self.column_inputs.chunk(b)
@@ -308,15 +307,15 @@ class Gram(Operator):
         """sum_ij W_ij dk(x_i, y_j) / dtheta for each hyper-parameter, by name.
 
         W is an array of K's shape, or a pair (U, V) of thin factors with W = U V'. Only tiles of W and of derivatives
-        are made. With ``lower`` W is symmetric and only its lower triangle is read, as LAPACK leaves it.
+        are formed. With ``lower``, W is symmetric and only its lower triangle is read, as LAPACK leaves it.
         """
         return gradients.contract(self, W, lower)
 
     def input_gradient(self, W: Any, *, lower: bool = False) -> np.ndarray:
-        """sum_j W_ij dk(x_i, y_j) / dx_i, a row of numbers for each x_i, with all y_j held.
+        """sum_j W_ij dk(x_i, y_j) / dx_i, one row for each x_i, with all y_j held fixed.
 
-        W is as in `contract`. Where both sides are the same inputs and W is symmetric, sum_ij W_ij k(x_i, x_j) changes
-        by twice this, because each x_i is then a y_i, too.
+        W is as in `contract`. Where both sides are the same inputs and W is symmetric, the gradient of sum_ij W_ij
+        k(x_i, x_j) is twice this, because each x_i is then a y_i, too.
         """
         return gradients.input_gradient(self, W, lower)
 
@@ -367,9 +366,9 @@ class Gram(Operator):
         return self.into(None if single else np.empty(self.shape, self.dtype))
 
     def into(self, out: Any, known: int = 0) -> np.ndarray:
-        """The whole matrix in the first columns of an array, where the first ``known`` rows and columns may be already.
+        """Write the whole matrix to the first columns of ``out``, whose first ``known`` rows and columns are in place.
 
-        Of a matrix that is not symmetric, or whose inputs are in chunks, all is computed.
+        A matrix that is not symmetric, or whose inputs are in chunks, is computed in full.
         """
         if self.inputs is not None and self.symmetric:
             n = len(self)
