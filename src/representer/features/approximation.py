@@ -1,4 +1,4 @@
-"""How far an approximation k^ is from its kernel k, measured on a sample of rows."""
+"""The error of an approximation k^ of a kernel k, measured on a sample of rows."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ MEASURED = 256
 
 @dataclass(frozen=True)
 class Approximation:
-    """k - k^ on sampled rows: an error of its own, beside that of a solver, which the tolerance does not bound."""
+    """k - k^ on sampled rows: a separate error from the solver's, which the tolerance does not bound."""
 
     mean: float
-    """Mean of k(x, x) - k^(x, x) over the mean of k(x, x): the part of the trace that a span leaves out.
+    """Mean of k(x, x) - k^(x, x) over the mean of k(x, x): the fraction of the trace that a span leaves out.
 
-    Zero for waves, whose k^(x, x) is k(x, x).
+    Zero for pairs of cosines and sines, whose k^(x, x) is k(x, x).
     """
     standard_error: float
-    """Of that mean, as an estimate for all rows."""
+    """The standard error of that mean, as an estimate for all rows."""
     pairs: float
     """|K - K^| / |K| (Frobenius) on the sample, off the diagonal as well."""
     rows: int
-    """In the sample."""
+    """The number of rows in the sample."""
     full_gap: float | None = None
-    """At most so far is the objective above the least one of all functions of k; None where it was not computed."""
+    """An upper bound on the objective's excess over its minimum in the RKHS of k; None where it was not computed."""
 
     def __str__(self) -> str:
         full = "" if self.full_gap is None else f", within {self.full_gap:.3g} of the least objective with k"
@@ -43,7 +43,7 @@ class Approximation:
 
 
 def left_out(kernel: Any, X: Any) -> np.ndarray:
-    """k(x, x) - k^(x, x), the squared distance in H of k(x, .) from a span; zero for kernels that are of no span."""
+    """k(x, x) - k^(x, x), the squared distance in H of k(x, .) from a span; zero for kernels without one."""
     if not kernel.projects or kernel.original is kernel:
         return np.zeros(checks.number_of(X))
     return np.maximum(kernel.original.diag(X).astype(np.float64) - kernel.diag(X), 0.0)

@@ -18,9 +18,9 @@ from representer.kernels.basis import root_of, widened
 from representer.rows import tables
 
 CANDIDATES = 59
-"""One of so many is among the best 5 % with probability 0.95 (Smola and Schoelkopf)."""
+"""The best of this many random candidates is among the best 5 % with probability 0.95 (Smola and Schoelkopf)."""
 MOST_GREEDY = 10_000
-"""Rows for the rule "greedy", which takes 59 columns of the kernel matrix for each landmark."""
+"""Largest number of rows for the rule "greedy", which takes 59 columns of the kernel matrix for each landmark."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Landmarks:
     inputs: Any
     """The landmarks."""
     indices: np.ndarray | None
-    """Where they are among the inputs; None where they are not inputs (k-means)."""
+    """Their indices among the inputs; None where they are not inputs (k-means)."""
     trace_error: float
-    """trace(K - K^) / trace(K), K^ the kernel matrix of the span."""
+    """trace(K - K^) / trace(K), where K^ is the kernel matrix of the span."""
     errors: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """The same after each landmark, where landmarks are chosen one by one ("greedy")."""
 
@@ -40,7 +40,7 @@ class Landmarks:
 def landmarks(
     kernel: Kernel, X: Any, n: int, rule: str = "rpcholesky", y: Any = None, *, random_state: Any = 0
 ) -> Landmarks:
-    """n landmarks for inputs X, and the part of the trace of the kernel matrix that their span leaves out.
+    """n landmarks for inputs X, and the fraction of the trace of the kernel matrix that their span leaves out.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def landmarks(
         Length scales that were not given are chosen from X.
     X : inputs of the kernel
     n : int
-        At most so many; fewer where fewer span all of the data.
+        Largest number of landmarks; fewer are chosen where fewer span all of the data.
     rule : {"rpcholesky", "uniform", "leverage", "kmeans", "greedy"}
         Randomly pivoted Cholesky; a uniform sample; a sample by ridge leverage scores; centres of k-means, on vectors;
         or the best of 59 random candidates, one by one (sparse greedy approximation).
     y : array of shape (n_samples,), optional
-        For "greedy": each landmark is where what is left of y is largest (f-greedy).
+        For "greedy": each landmark is where the residual of y is largest (f-greedy).
     random_state : int or numpy Generator
 
     Returns
@@ -96,7 +96,7 @@ def landmarks(
 
 
 def chosen(kernel: Kernel, X: Any, n: int, rule: str, random_state: Any) -> Any:
-    """The inputs of `landmarks`, without their error, which takes longer than their choice."""
+    """The landmarks alone, without their error, which takes longer to compute than they take to choose."""
     rng, n = np.random.default_rng(random_state), min(checks.integer(n, "n"), checks.number_of(X))
     if rule == "kmeans":
         return k_means(kernel, X, n, rng)
@@ -137,7 +137,7 @@ def _rpcholesky(gram: Gram, n: int, rng: np.random.Generator) -> np.ndarray:
 def _leverage(gram: Gram, n: int, rng: np.random.Generator) -> np.ndarray:
     """Without replacement, by the scores diag(K (K + ridge I)^-1), from a factor F'F of K with n rows.
 
-    The ridge is the middle one of its eigenvalues, so that about half of them count.
+    The ridge is the median of its eigenvalues, so that about half of them count.
     """
     F = pivoted_cholesky(gram, n, random_state=rng).factor.astype(np.float64)
     values, U = eigh(F @ F.T)
@@ -155,7 +155,7 @@ RULES: dict[str, Callable[[Gram, int, np.random.Generator], np.ndarray]] = {
 
 
 def _greedy(gram: Gram, n: int, y: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """One by one the input that leaves the least trace, of 59 at random, or where most of y is left."""
+    """Choose one by one the best of 59 random inputs, which leaves the least trace, or that of y's largest residual."""
     if len(gram) > MOST_GREEDY and y is None:
         raise ValueError(
             f"The rule 'greedy' takes 59 columns of the kernel matrix for each landmark, too many for {len(gram):,} "
@@ -177,7 +177,7 @@ def _greedy(gram: Gram, n: int, y: Any, rng: np.random.Generator) -> tuple[np.nd
             new = int(possible[np.argmax(np.abs(rest[possible]).max(axis=1))])
             column = gram.block(np.array([new]), slice(None))[0].astype(np.float64) - F[:k, new] @ F[:k]
         F[k] = column / np.sqrt(left[new])
-        if rest is not None:  # Newton's basis: the next function takes away what it explains at the new landmark
+        if rest is not None:  # Newton basis: the next function takes off what it explains at the new landmark
             rest -= np.multiply.outer(F[k], rest[new] / F[k, new])
         left = np.maximum(left - F[k] ** 2, 0.0)
         left[new] = 0.0
@@ -187,7 +187,7 @@ def _greedy(gram: Gram, n: int, y: Any, rng: np.random.Generator) -> tuple[np.nd
 
 
 def k_means(kernel: Kernel, X: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Centres of clusters, which are no inputs."""
+    """Centres of clusters, which need not be inputs."""
     if not kernel.on_vectors:
         raise TypeError("The rule 'kmeans' needs rows of numbers, whose means are inputs again; use 'rpcholesky'.")
     X = checks.vectors(X, kernel)
@@ -198,7 +198,7 @@ def k_means(kernel: Kernel, X: Any, n: int, rng: np.random.Generator) -> np.ndar
 
 
 def _with_error(kernel: Kernel, X: Any, centres: np.ndarray) -> Landmarks:
-    """Landmarks that are no inputs."""
+    """Landmarks that are not inputs, with their error."""
     gram, cross = Gram(kernel, X), Gram(kernel, X, centres)
     error = _left_out(gram, kernel(widened(centres)), lambda rows: cross.block(rows, slice(None)))
     return Landmarks(centres, None, error)

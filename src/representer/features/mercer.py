@@ -1,4 +1,4 @@
-"""Mercer's expansion of a kernel from data, and draws of a Gaussian process by Karhunen and Loeve."""
+"""Mercer's expansion of a kernel from data, and draws of a Gaussian process by the Karhunen-Loeve expansion."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Mercer:
     """
 
     eigenvalues: np.ndarray
-    """Array of shape (n_components,), falling."""
+    """Array of shape (n_components,), in descending order."""
     eigenfunctions: Function
     """One output for each component."""
     trace: float
@@ -36,8 +36,8 @@ class Mercer:
     def draw(self, n_draws: int = 1, random_state: Any = 0) -> Function:
         """f = sum_i sqrt(eigenvalues_i) z_i psi_i with standard normal z, one output for each draw.
 
-        It is the Gaussian process with covariance k, cut off after M components. E ||f||^2 = M grows without bound, so
-        paths of the process itself lie outside H if there are infinitely many components.
+        It is the Gaussian process with covariance k, truncated after M components. E ||f||^2 = M grows without bound,
+        so paths of the process itself lie outside H if there are infinitely many components.
         """
         z = np.random.default_rng(random_state).normal(size=(len(self.eigenvalues), checks.integer(n_draws, "n_draws")))
         coef = self.eigenfunctions.coef @ (np.sqrt(self.eigenvalues)[:, None] * z)
@@ -57,9 +57,9 @@ def mercer(kernel: Kernel, X: Any, n_components: int | None = None, *, memory: i
     kernel : Kernel
     X : inputs of the kernel
     n_components : int, optional
-        All with an eigenvalue above rounding when not given.
+        All whose eigenvalue is above rounding when not given.
     memory : int, optional
-        Bytes that may be used; more is refused. The machine's memory when not given.
+        Bytes that may be used; MemoryError if more are needed. The machine's memory when not given.
 
     Examples
     --------

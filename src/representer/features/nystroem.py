@@ -14,18 +14,18 @@ from representer.kernels.base import Kernel
 from representer.kernels.basis import Centres
 
 MOST_CENTRES, FEWEST_CENTRES = 2000, 256
-"""Between these the default number of landmarks is 10 sqrt(n)."""
+"""Bounds on the default number of landmarks, 10 sqrt(n)."""
 ROWS_EACH = 20
-"""Rows for each landmark from which landmarks are chosen."""
+"""Rows per landmark in the sample from which landmarks are chosen."""
 FACTOR_ENTRIES = 80_000_000
-"""Of a low-rank factor of these rows: above it, landmarks are chosen from fewer rows."""
+"""Largest number of entries of a low-rank factor of these rows; above it, landmarks are chosen from fewer rows."""
 
 
 class Nystroem(Span):
     r"""k^(x, y) = k(x, Z) k(Z, Z)^+ k(Z, y), the kernel of the span of k(z, .) for landmarks z.
 
     Any estimator takes it in place of k: f is then sought among the functions sum_j a_j k(z_j, .), which needs memory
-    for m numbers instead of n. It is a transformer of scikit-learn as well.
+    for m numbers instead of n. It is a scikit-learn transformer as well.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Nystroem(Span):
         self.random_state = random_state
 
     def sample_rows(self, n: int) -> int:
-        """Of n rows, those from which landmarks and length scales are chosen."""
+        """How many of n rows landmarks and length scales are chosen from."""
         m = self._size(n)
         return min(n, max(2 * m, min(ROWS_EACH * m, FACTOR_ENTRIES // m)))
 
@@ -69,7 +69,7 @@ class Nystroem(Span):
         return min(n, checks.integer(self.n_components, "n_components"))
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
-        """A copy with landmarks for X, and length scales that were not given; rows in X with a weight of 0 are none."""
+        """A copy with landmarks for X, and length scales that were not given; rows of weight 0 are left out."""
         given = not isinstance(self.landmarks, str)
         if not given:
             check_rule(self.landmarks)

@@ -26,9 +26,9 @@ def pivoted_cholesky(
 ) -> LowRank:
     """Randomly pivoted Cholesky: pivots are drawn with probability proportional to the remainder's diagonal.
 
-    Blocks of pivots are proposed at once and thinned by rejection, which gives the law of one-by-one drawing at the
-    speed of matrix products. The expected trace of the remainder is near that of the best approximation of slightly
-    lower rank.
+    Blocks of pivots are proposed at once and thinned by rejection, which gives the distribution of pivots drawn one by
+    one at the speed of matrix products. The expected trace of the remainder is near that of the best approximation of
+    slightly lower rank.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def pivoted_cholesky(
     stop : float
         Stop when the trace of the remainder is at most this; it is checked between blocks of 128 pivots or more.
     weights : array of shape (n,), optional
-        Factor D K D instead, D the diagonal matrix of these.
+        Factor D K D instead, where D is the diagonal matrix of these.
     random_state : int or numpy Generator
 
     References
@@ -63,7 +63,7 @@ def pivoted_cholesky(
         H -= known.T @ known
         accepted = np.flatnonzero(reject(H, rng.random(len(proposed))))[: rank - done]
         if not len(accepted):
-            diagonal[proposed] = 0.0  # nothing but rounding is left there
+            diagonal[proposed] = 0.0  # only rounding is left there
             continue
         new = proposed[accepted]
         _append(gram, scale, factor, diagonal, done, new, np.tril(H[np.ix_(accepted, accepted)]))

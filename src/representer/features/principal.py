@@ -1,20 +1,21 @@
-"""Kernel principal components in three ways that can be compared, and the relaxed problem that is not quite the same.
+"""Kernel principal components in three ways that can be compared, and a relaxed problem that is not quite the same.
 
 K is a Gram matrix, centred or not, and V = [v_1, ..., v_r] are functions in the span of its n representers, V = Phi A.
-All ways maximise the variance tr(V' Phi Phi' V) = tr(A' K K A):
+All of them maximise the variance tr(V' Phi Phi' V) = tr(A' K K A):
 
-1. `gram_view`: the columns of A are eigenvectors of K, divided by the roots of their eigenvalues.
+1. `gram_view`: the columns of A are eigenvectors of K, divided by the square roots of their eigenvalues.
 2. `stiefel_view`: ascent over orthonormal V, which is the Stiefel manifold V'V = A' K A = I.
-3. `cholesky_view`: with K = C'C, orthonormal V are A = C^+ M with M'M = I, so the scores V' Phi = M' C are nothing but
-   an orthogonal projection of the Cholesky factor C, onto its left singular vectors.
+3. `cholesky_view`: with K = C'C, orthonormal V are A = C^+ M with M'M = I, so the scores V' Phi = M' C are just
+   an orthogonal projection of the Cholesky factor C onto its left singular vectors.
 
-The problem over orthonormal V in all of H, not only in the span, does not keep to the representer theorem: the part of
-V outside the span is invisible to the objective and fills V'V up to I. Seen from the span its constraint is V'V <= I,
-the ball of the spectral norm, and `relaxed_view` solves that. A maximum of a convex function lies on the rim, so it is
-the same as long as r is at most the rank of K. Beyond it the other ways have no solution; and least variance, where the
-three views find the minor components, is zero in the relaxed problem, reached by functions orthogonal to all data.
+The problem over orthonormal V in all of H, not only in the span, does not obey the representer theorem: the part of V
+outside the span is invisible to the objective and fills V'V up to I. Seen from the span its constraint is V'V <= I, the
+ball of the spectral norm, and `relaxed_view` solves that. A convex function attains its maximum on the boundary, so the
+solution is the same as long as r is at most the rank of K. Beyond that the other three have no solution; and the least
+variance, where the three views find the minor components, is zero in the relaxed problem, attained by functions
+orthogonal to all data.
 
-These are for reading and for small n; `KernelPCA` is for work.
+These are for study and small n; use `KernelPCA` for real work.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def centred(K: np.ndarray) -> np.ndarray:
 
 
 def gram_view(K: np.ndarray, r: int, *, least: bool = False) -> View:
-    """A = U Lambda^(-1/2) from eigenvectors of K: the r with most, or ``least`` but positive, eigenvalues."""
+    """A = U Lambda^(-1/2) from eigenvectors of K: the r largest, or with ``least`` the smallest positive."""
     values, U = eigh(K)
     some = np.arange(len(K))[values > 1e-10 * values[-1]]
     _check_rank(r, len(some))
@@ -80,7 +81,7 @@ def cholesky_view(K: np.ndarray, r: int, *, least: bool = False) -> View:
 
 
 def relaxed_view(K: np.ndarray, r: int, *, least: bool = False, random_state: Any = 0, max_iter: int = 10_000) -> View:
-    """The same steps in the ball V'V <= I of the spectral norm: singular values above one are cut to one."""
+    """The same steps in the ball V'V <= I of the spectral norm: singular values above one are clipped to one."""
     C = _factor(K)
     start = 0.1 * np.random.default_rng(random_state).normal(size=(len(C), r)) / np.sqrt(len(C))
 
@@ -92,7 +93,7 @@ def relaxed_view(K: np.ndarray, r: int, *, least: bool = False, random_state: An
 
 
 def _factor(K: np.ndarray) -> np.ndarray:
-    """C with K = C'C by Cholesky with pivots, a row for each dimension that the data span."""
+    """C with K = C'C by pivoted Cholesky, with one row for each dimension that the data span."""
     upper, pivots, rank, _ = lapack.dpstrf(K, tol=1e-10 * K.diagonal().max())
     C = np.empty((rank, len(K)))
     C[:, pivots - 1] = np.triu(upper)[:rank]
@@ -103,7 +104,7 @@ def _check_rank(r: int, rank: int) -> None:
     checks.integer(r, "r")
     if r > rank:
         raise ValueError(
-            f"{r} orthonormal functions are wanted, but the data span {rank} dimensions; use r of at most that."
+            f"{r} orthonormal functions are wanted, but the data span {rank} dimensions; use an r of at most that."
         )
 
 
@@ -113,7 +114,7 @@ def _view(C: np.ndarray, M: np.ndarray) -> View:
 
 
 def _ascent(C: np.ndarray, M: np.ndarray, back: Any, least: bool, max_iter: int) -> np.ndarray:
-    """M <- back(M + C C' M / L), or descent, until nothing moves; C C' has the eigenvalues of K, of which L is one."""
+    """M <- back(M + C C' M / L), or descent, until it stops moving; L is the largest eigenvalue of C C' and of K."""
     S = C @ C.T
     S /= np.linalg.norm(S, 2) * (-1.0 if least else 1.0)
     for _ in range(max_iter):

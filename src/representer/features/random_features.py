@@ -17,7 +17,7 @@ from representer.kernels.prepared import Prepared
 
 @dataclass
 class Drawn(Prepared):
-    """Rows of which features are computed when they are needed, or features themselves (``maps`` is None then)."""
+    """Rows whose features are computed when needed, or the features themselves (then ``maps`` is None)."""
 
     rows: Any
     maps: Any = None
@@ -30,7 +30,7 @@ class Drawn(Prepared):
         return Drawn(self.rows[index], self.maps, self.dtype)
 
     def features(self) -> np.ndarray:
-        """phi(x), a row each."""
+        """phi(x) as rows."""
         if self.maps is None:
             return self.rows
         out = np.empty((len(self), self.maps.size), self.dtype)
@@ -40,7 +40,7 @@ class Drawn(Prepared):
 
 @dataclass(frozen=True)
 class RandomBasis(Basis):
-    """Random features as an orthonormal basis of their own space."""
+    """Random features as an orthonormal basis of the space they span."""
 
     kernel: Any
     maps: Any
@@ -66,16 +66,17 @@ class RandomFeatures(Transformer, Kernel):
     A stationary kernel has phi(x) = sqrt(2 / D) (cos <w_j, x>, sin <w_j, x>) with random frequencies w_j: normal for
     RBF, Cauchy for Laplacian, Student's t for Matern, and mixtures for RationalQuadratic. ArcCosine has random ramps,
     Polynomial has tensor sketches, sums have the features of their parts side by side, and products of stationary
-    kernels have sums of frequencies. The error falls as 1 / sqrt(D).
+    kernels have sums of frequencies. The error decreases as 1 / sqrt(D).
 
     Parameters
     ----------
     kernel : Kernel
         k, on rows of numbers.
     n_components : int
-        Features D. Waves come in pairs, cosine and sine; the last of an odd number is one wave with a random phase.
+        Number of features D. Frequencies give pairs, a cosine and a sine; an odd D ends with one cosine of random
+        phase.
     sampling : {"orthogonal", "gaussian", "qmc"}
-        Frequencies in blocks of orthogonal directions, independent ones, or evenly spread by Sobol's sequence.
+        Frequencies in blocks of orthogonal directions, independent ones, or quasi-random ones from a Sobol sequence.
     random_state : int
         Seed of the draw.
 
@@ -108,14 +109,14 @@ class RandomFeatures(Transformer, Kernel):
         return self.kernel.original
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
-        """A copy with length scales for X where none were given, and a seed that is a number."""
+        """A copy with length scales for X where none were given, and an integer seed."""
         kernel = fitted_part(self.kernel, X, weights, "random features")
         return RandomFeatures(
             kernel, self.n_components, sampling=self.sampling, random_state=seed_of(self.random_state)
         )
 
     def draw(self, n_columns: int) -> Any:
-        """The features for rows of so many columns, the same ones on each call."""
+        """The features for rows with this many columns, the same on each call."""
         size = checks.integer(self.n_components, "n_components")
         if self.sampling not in laws.SAMPLINGS:
             raise ValueError(f"sampling is {self.sampling!r}; use one of {', '.join(map(repr, laws.SAMPLINGS))}.")
@@ -132,7 +133,7 @@ class RandomFeatures(Transformer, Kernel):
         return RandomBasis(self, self.draw(X.shape[1]), X.dtype)
 
     def rows(self, X: Any, maps: Any, dtype: Any = None) -> Drawn:
-        """Inputs whose features are computed when they are needed."""
+        """Inputs whose features are computed when needed."""
         X = checks.vectors(X, self)
         X = X if dtype is None else X.astype(dtype, copy=False)
         return Drawn(X, maps, X.dtype)

@@ -16,11 +16,11 @@ from representer.rows import tables
 
 SKETCHES = ("accumulated", "gaussian", "hadamard")
 MOST_DENSE = 50_000
-"""Rows up to which all of them are centres of a sketch: beyond, values of n functions on n rows take hours."""
+"""Most rows that may all be centres of a sketch: beyond, values of n functions on n rows take hours."""
 
 
 class Sketch(Span):
-    r"""k^ of the span of psi = S k(X, .), S a random matrix with m rows: sketched kernel methods.
+    r"""k^ of the span of psi = S k(X, .), where S is a random matrix with m rows: sketched kernel methods.
 
     The default S adds up ``terms`` random representers with random signs for each of the m functions; one term is
     Nystroem's approximation with a uniform sample. Gaussian and Hadamard sketches combine all n representers, which
@@ -31,15 +31,15 @@ class Sketch(Span):
     kernel : Kernel
         k, on inputs of any type.
     n_components : int, optional
-        Functions m; 10 sqrt(n), but between 256 and 2,000, when not given.
+        Number of functions m; 10 sqrt(n), but between 256 and 2,000, when not given.
     method : {"accumulated", "gaussian", "hadamard"}
     terms : int
         Representers that each function of an accumulated sketch adds up.
     random_state : int
     centres : inputs, optional
-        Inputs that are combined; those of a fit when not given.
+        Inputs that are combined; those passed to ``fit`` when not given.
     combination : array of shape (n_centres, n_components), optional
-        S', which a fit draws when it is not given.
+        S', which ``fit`` draws when not given.
 
     References
     ----------
@@ -93,7 +93,7 @@ class Sketch(Span):
         )
 
     def _accumulated(self, n: int, m: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """``terms`` samples of m rows with random signs, one added to another."""
+        """The sum of ``terms`` samples of m rows with random signs."""
         terms = checks.integer(self.terms, "terms", most=1000)
         drawn = np.stack([rng.choice(n, m, replace=False) for _ in range(terms)])
         rows, where = np.unique(drawn, return_inverse=True)
@@ -106,7 +106,7 @@ class Sketch(Span):
             return np.arange(n), rng.normal(size=(n, m)) / np.sqrt(m)
         wide = 2 ** int(np.ceil(np.log2(n)))
         columns, signs = rng.choice(wide, m, replace=False), rng.choice([-1.0, 1.0], n)
-        bits = np.bitwise_count(np.bitwise_and.outer(np.arange(n), columns)) % 2  # entries of Hadamard's matrix
+        bits = np.bitwise_count(np.bitwise_and.outer(np.arange(n), columns)) % 2  # entries of the Hadamard matrix
         return np.arange(n), signs[:, None] * (1.0 - 2.0 * bits) / np.sqrt(m)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

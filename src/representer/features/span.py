@@ -1,4 +1,4 @@
-"""Kernels of a finite span in H, k^ = psi' M^+ psi, which are transformers of scikit-learn as well."""
+"""Kernels of a finite span in H, k^ = psi' M^+ psi, which are scikit-learn transformers as well."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from representer.rows.validation import check_inputs
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """What approximations are beside kernels: `fit` chooses what depends on the data, `transform` gives phi(x).
+    """The transformer side of an approximation: `fit` chooses what depends on the data, `transform` returns phi(x).
 
     Attributes
     ----------
     kernel_ : Kernel
-        The same approximation with all that was chosen from the data.
+        The same approximation with everything that was chosen from the data.
     basis_ : Basis
     n_features_in_ : int
         Of rows of numbers.
@@ -39,7 +39,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose length scales, and landmarks by the rule."""
+        """Choose length scales and landmarks from X."""
         kernel: Any = self
         X = check_inputs(self, X, kernel, reset=True)
         self.kernel_ = kernel.with_default_scales(X)
@@ -52,7 +52,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self.kernel_.basis(self._row)
 
     def transform(self, X: Any) -> np.ndarray:
-        """phi(x) for each x, whose inner products are k^."""
+        """phi(x) for each row; their inner products are k^."""
         check_is_fitted(self, "basis_")
         kernel: Any = self
         return Design(self.basis_).features(check_inputs(self, X, kernel, reset=False))
@@ -63,7 +63,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 class Span(Transformer, Kernel):
-    """The family of kernels of a span of combinations of k(z, .). Subclasses choose the centres z."""
+    """Base of kernels of a span of combinations of k(z, .). Subclasses choose the centres z."""
 
     kernel: Any
 
@@ -79,9 +79,9 @@ class Span(Transformer, Kernel):
     rowwise = True  # inputs are prepared like the centres, never like each other
 
     def sample(self, X: Any, weights: np.ndarray | None, n: int) -> tuple[Any, np.ndarray | None]:
-        """The rows of X from which is chosen, at most n of them, and their weights; rows without weight are left out.
+        """At most n rows of X to choose from, and their weights; rows of weight zero are left out.
 
-        They are those with the least hashes, wherever rows lie.
+        They are the rows with the smallest hashes, wherever the rows are stored.
         """
         w = None if weights is None else np.asarray(weights, np.float64)
         if n < checks.number_of(X):
@@ -144,14 +144,14 @@ class Spanned(Mapped):
 
 
 def fitted_part(kernel: Any, X: Any, weights: np.ndarray | None, purpose: str) -> Kernel:
-    """A copy of a part with the length scales chosen from X; raise if it has no space H."""
+    """A copy of a part with length scales chosen from X; raise if it is not a definite kernel, which has no RKHS H."""
     fitted = clone(kernel).with_default_scales(X, weights)
     require_definite(fitted, purpose)
     return fitted
 
 
 def seed_of(random_state: Any) -> int:
-    """A whole number from any random state, so that a copy of a kernel is the same kernel."""
+    """An integer from any random state, so that a copy of a kernel is the same kernel."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(np.random.default_rng(random_state).integers(2**31))
