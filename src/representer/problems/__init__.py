@@ -1,1 +1,1 @@
-"""What is to be solved: frozen records that know objective and gap."""
+"""Optimisation problems: frozen records that know their objective and duality gap."""

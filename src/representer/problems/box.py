@@ -13,7 +13,7 @@ from representer.kernels.read_only import readable
 from representer.problems.judgement import ROUNDINGS, TINY, Judgement
 
 FEASIBLE = 1e-11
-"""Share of sum_i |c_i| by which the sum over a group may be off: roundings of some thousand additions."""
+"""Tolerance on the sum of c over a group, relative to sum_i |c_i|: the rounding of some thousand additions."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,10 @@ class BoxProblem:
     ) -> tuple[float, float, float]:
         """Primal and dual value of coefficients c with g = K c - t, and the gap between them, which is never negative.
 
-        It is sum_i support_i(r_i) + epsilon |c_i| - c_i r_i with r = t - f - b, in which no term is negative, and
-        sum_s b_s (total_s - the sum of c over the group), which is zero but for rounding: where it is negative, the
-        dual value is lower by it. It has digits that primal - dual may have lost. What roundings of g and its ``error``
-        may change of all this widens it.
+        The gap is sum_i support_i(r_i) + epsilon |c_i| - c_i r_i with r = t - f - b, in which no term is negative, plus
+        sum_s b_s (total_s - the sum of c over the group), which is zero up to rounding: where it is negative, it is
+        subtracted from the dual value. This has digits that primal - dual may have lost. The effect of rounding errors
+        in g, and of its ``error``, widens the gap.
         """
         b, roots = np.asarray(intercepts), np.sqrt(np.abs(self.diagonal))
         added = roots * c if self.gram.stored is None else np.bincount(self.gram.places, roots * c)  # of one input
@@ -107,8 +107,8 @@ class BoxProblem:
         """The greatest KKT violation, primal and dual value, and ||f - f*|| <= sqrt(2 gap).
 
         ``gradient`` is K c - t where the solver has just computed it: in float64 for all points that decide the
-        violation, and elsewhere with an ``error``, by which each may be off beyond its rounding.
-        Coefficients outside their boxes or off their sums have no dual value: they are not converged.
+        violation, and elsewhere with an ``error`` by which each entry may be off, beyond its rounding. Coefficients
+        outside their boxes or off their sums are infeasible and have no dual value: they have not converged.
         """
         if gradient is None:
             gradient = self.gram.astype(np.float64) @ coef - self.targets
@@ -119,7 +119,7 @@ class BoxProblem:
         return Judgement(np.array([violation]), "KKT violation", np.array([np.sqrt(2.0 * gap)]), primal, dual)
 
     def violation(self, c: np.ndarray, g: np.ndarray) -> float:
-        """By how much the greatest left derivative of the objective exceeds the least right one, in any group."""
+        """The KKT violation: by how much the largest left derivative exceeds the smallest right one, in any group."""
         g_up, g_down, free = np.empty_like(g), np.empty_like(g), np.empty(len(g), bool)
         ends = np.empty(self.n_groups), np.empty(self.n_groups)
         box = self.lower, self.upper, self.epsilon, self.group_of

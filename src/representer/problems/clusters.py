@@ -16,7 +16,7 @@ class ClusterProblem:
 
     Parameters
     ----------
-    gram : Gram, or another matrix with its face
+    gram : Gram, or another `Operator`
     weights : array of shape (n,)
     """
 
@@ -24,11 +24,11 @@ class ClusterProblem:
     weights: np.ndarray
 
     def judge(self, coef: np.ndarray, labels: np.ndarray) -> Judgement:
-        """By which part of it a further Lloyd step would lower the objective, from K in float64.
+        """The relative decrease of the objective by a further Lloyd step, from K in float64.
 
         The centres are m_c = sum_i coef_ic k(x_i, .). A step moves centres to the means of their inputs, and inputs to
-        their nearest centres: sum_c w(c) ||m_c - mean_c||^2 + sum_i w_i (||k(x_i, .) - m_label||^2 - min_c ...).
-        Both are zero at a local minimum, and differences as small as their rounding count as none.
+        their nearest centres: sum_c w(c) ||m_c - mean_c||^2 + sum_i w_i (||k(x_i, .) - m_label||^2 - min_c ...). Both
+        terms are zero at a local minimum, and differences within rounding count as zero.
         """
         K, w, rows = self.gram.astype(np.float64), self.weights, np.arange(len(labels))
         means = np.zeros_like(coef)

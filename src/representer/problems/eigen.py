@@ -12,23 +12,23 @@ from representer.gram.tiled import Gram
 from representer.problems.judgement import Judgement
 
 COLUMNS_AT_A_TIME = 256
-"""Eigenvectors that are judged at a time, so that judging all of them takes no n x n matrix."""
+"""Eigenvectors whose residuals are computed at a time, so that all of them need no n x n matrix."""
 
 
 @dataclass(frozen=True)
 class EigenProblem:
     """A u = lambda u, where A = P D K D P is the covariance of the k(x_i, .) in H, seen from the data.
 
-    D = diag(d) holds the roots of the weights, and P = I - d d' / |d|^2 takes the weighted mean off; without centring P
-    is I. An eigenvector u of length one stands for the function v = sum_i d_i u_i k(x_i, .) / sqrt(lambda), which has
-    norm one in H. A solver computes nothing but images K D u.
+    D = diag(d) holds the square roots of the weights, and P = I - d d' / |d|^2 removes the weighted mean; without
+    centring P is I. A unit eigenvector u represents the function v = sum_i d_i u_i k(x_i, .) / sqrt(lambda), which has
+    norm one in H. Solvers need only images K D u.
 
     Parameters
     ----------
     gram : Gram
     weights : array of shape (n,) or None
     center : bool
-        Whether the mean of the k(x_i, .) is taken off.
+        Whether the mean of the k(x_i, .) is subtracted.
     """
 
     gram: Gram
@@ -55,21 +55,21 @@ class EigenProblem:
 
     @cached_property
     def total(self) -> float:
-        """The sum of w_i k(x_i, x_i), all eigenvalues of D K D."""
+        """The sum of w_i k(x_i, x_i), the trace of D K D."""
         return float(self.sqrt_weights.ravel() ** 2 @ self.gram.diag().astype(np.float64))
 
     def trace(self, image_of_root: np.ndarray) -> float:
-        """The sum of all eigenvalues of A, from the image K D d of d."""
+        """The trace of A, from the image K D d of d."""
         mean = (
             float(self.sqrt_weights.ravel() ** 2 @ image_of_root / (self.sqrt_weights**2).sum()) if self.center else 0.0
         )
         return self.total - mean
 
     def judge(self, vectors: np.ndarray, values: np.ndarray, images: np.ndarray, rounding: float = 0.0) -> Judgement:
-        """|A u - lambda u| / lambda_1 for eigenvectors u of length one, from their images K D u.
+        """|A u - lambda u| / lambda_1 for unit eigenvectors u, from their images K D u.
 
-        Within that part of lambda_1 around each value lies an eigenvalue of A. ``rounding`` is the size of errors of
-        the images, if they are not in float64; it counts as a residual.
+        Within that distance of each value, in units of lambda_1, lies an eigenvalue of A. ``rounding`` is the error of
+        the images if they are not in float64; it is added to the residual.
         """
         largest, residuals = values.max(initial=np.finfo(np.float64).tiny), np.empty(len(values))
         for some in _parallel.split(len(values), COLUMNS_AT_A_TIME):

@@ -1,6 +1,6 @@
-"""Problems in the span of a basis: f = <w, phi(.)>, known by sums over rows alone.
+"""Problems in the span of a basis, f = <w, phi(.)>, which see the data only as sums over rows.
 
-Rows may lie anywhere. What a problem needs of them are parts, pure functions of a block (X, y, weights), which
+Rows may be stored anywhere. A problem reads them through parts, pure functions of a block (X, y, weights) whose results
 ``rows.total`` adds up. ``design`` and ``coef`` of a part are columns psi and their coefficients (`Design.at`).
 """
 
@@ -18,7 +18,8 @@ from representer.rows import tables
 from representer.rows.base import Rows
 
 UNBALANCED = 1e-2
-"""Share of sum_i w_i |v_i| up to which sum_i w_i v_i counts as nearly zero, and the dual point is corrected for it."""
+"""Fraction of sum_i w_i |v_i| up to which sum_i w_i v_i counts as nearly zero, and the dual point is corrected for
+it."""
 
 
 def columns_of(y: Any) -> np.ndarray:
@@ -28,16 +29,16 @@ def columns_of(y: Any) -> np.ndarray:
 
 
 def weights_of(w: Any, n: int) -> np.ndarray:
-    """Weights in float64, ones where there are none."""
+    """Weights in float64; ones when not given."""
     return np.ones(n) if w is None else np.asarray(w, np.float64)
 
 
-# ---- parts: what a block of rows adds ----
+# ---- parts: what a block of rows contributes ----
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums of psi psi', psi y' and psi, weights, y, y^2, and the number of rows with a weight; y less a shift."""
+    """Sums of psi psi', psi y' and psi, weights, y, y^2, and the number of rows with nonzero weight; y is shifted."""
 
     design: Design
     shift: np.ndarray
@@ -59,7 +60,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Residuals:
-    """With r = y - f - b: sums of w psi r', of w r and of w r^2; and of w psi, for the mean, where it is wanted."""
+    """With r = y - f - b: sums of w psi r', of w r and of w r^2; with ``mean``, also of w psi."""
 
     design: Design
     coef: np.ndarray
@@ -84,7 +85,7 @@ class Residuals:
 
 @dataclass(frozen=True)
 class Applied:
-    """sum_i w_i psi(x_i) <u, phi(x_i)> and sum_i w_i <u, phi(x_i)>: a product with the matrix of second moments."""
+    """sum_i w_i psi(x_i) <u, phi(x_i)> and sum_i w_i <u, phi(x_i)>: a product with the second-moment matrix."""
 
     design: Design
     coef: np.ndarray
@@ -98,7 +99,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Slopes:
-    """At f + b: sums of w psi l' and w l', of w l and, if wanted, of w l'' (psi, 1) (psi, 1)'."""
+    """At f + b: sums of w psi l', w l' and w l and, with ``curvature``, of w l'' (psi, 1) (psi, 1)'."""
 
     design: Design
     coef: np.ndarray
@@ -121,7 +122,7 @@ class Slopes:
         found = self.design.backwards(X, self.coef, slopes)
         if not self.curvature:
             return found
-        near = np.flatnonzero(bends > 0.0)  # rows on flat or straight pieces of a loss add nothing
+        near = np.flatnonzero(bends > 0.0)  # rows on linear pieces of a loss add nothing
         some, d = (X, bends) if len(near) > 0.9 * len(bends) else (rows_at(X, near), bends[near])
         if not len(d):
             return (*found, np.zeros((self.design.size,) * 2), np.zeros(self.design.size), 0.0)
@@ -176,9 +177,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Duals:
-    """At f + b, for slopes v of a loss from below: sums of w psi v and w v, of positive and negative v apart.
+    """At f + b, for slopes v of a loss or of a smooth lower bound: sums of w psi v and w v, for each sign of v.
 
-    Then sums of w l*(v) and w l*(0) of either sign, of w l(f + b), and of w (f + b)^2. Of losses without a conjugate
+    Then sums of w l*(v) and w l*(0) for either sign, of w l(f + b), and of w (f + b)^2. For losses without a conjugate,
     l*(v) = v F - l(F), where v are their own slopes, and l*(0) is not known.
     """
 
@@ -188,7 +189,7 @@ class Duals:
     below: Loss
     intercept: np.ndarray
     lower: float = 0.0
-    """By how much f is lowered where slopes are taken, so that more of them are negative."""
+    """By how much f is lowered before slopes are taken, so that more of them are negative."""
 
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
         Y = np.asarray(y, np.float64).reshape(-1, 1)
@@ -239,9 +240,9 @@ class FiniteRidge:
         return self.design.basis.size
 
     def judge(self, w: np.ndarray, intercept: np.ndarray, known: tuple) -> Judgement:
-        """Relative length of the gradient, and ||f - f*|| <= |gradient| / alpha, from sums in float64.
+        """Relative norm of the gradient, and ||f - f*|| <= |gradient| / alpha, from sums in float64.
 
-        ``known`` are the gradient, with the best intercept, sum_i w_i r_i^2 and what lengths are relative to.
+        ``known`` are the gradient at the best intercept, sum_i w_i r_i^2, and the size that norms are relative to.
         """
         g, squares, size = known
         lengths, alpha = np.linalg.norm(g, axis=0), self.alpha
@@ -256,8 +257,8 @@ class FiniteRidge:
 class FiniteProblem:
     """minimise over f in the span and b:  sum_i w_i l(y_i, f(x_i) + b) + tilt b + (strength / 2) ||f||^2.
 
-    Its dual is to maximise D(v) = -sum_i w_i l*(y_i, v_i) - |sum_i w_i v_i phi(x_i)|^2 / (2 strength), with a free
-    intercept under sum_i w_i v_i + tilt = 0.
+    The dual problem is to maximise D(v) = -sum_i w_i l*(y_i, v_i) - |sum_i w_i v_i phi(x_i)|^2 / (2 strength), subject
+    to sum_i w_i v_i + tilt = 0 if the intercept is free.
     """
 
     design: Design
@@ -283,13 +284,13 @@ class FiniteProblem:
     def judge(self, w: np.ndarray, intercept: np.ndarray, below: Loss | None = None) -> Judgement:
         """The duality gap relative to the objective, from one pass with values in float64.
 
-        The dual point are slopes of the loss, or of a smooth one below it, at the values of f. A sum of slopes that is
-        not quite zero widens the gap, by the size of the values of f for each unit.
+        The dual point consists of slopes of the loss, or of a smooth lower bound of it, at the values of f. A sum of
+        slopes that is not quite zero widens the gap in proportion to the size of f.
         """
         design = replace(self.design, basis=self.design.basis.astype(np.float64))
         part = Duals(*design.at(w), self.loss, self.loss if below is None else below, intercept)
         sums, sides, conjugates, losses, squares = self.rows.total(part)
-        for doubling in range(8 if self.tilt else 0):  # slopes are shrunk to their sum, so it has to be large enough
+        for doubling in range(8 if self.tilt else 0):  # slopes are shrunk to a sum of -tilt, so it must be below
             if float(np.sum(sides)) + self.tilt <= 0.0:
                 break
             lower = 2.0**doubling * 1e-4 * float(np.sqrt(squares / self.n))
@@ -304,11 +305,11 @@ class FiniteProblem:
         return Judgement(np.array([gap / scale]), "relative gap", bound, primal, primal - gap)
 
     def _dual(self, u: np.ndarray, sides: np.ndarray, conjugates: np.ndarray, squares: float) -> float:
-        """A lower bound of D at a feasible point, from sums over positive and over negative slopes.
+        """A lower bound on D at a feasible point, from sums over positive and over negative slopes.
 
-        With an intercept slopes of the sign that prevails are shrunk by the same share, which stays in the domain as
-        that holds 0; l* is convex, so that it is at most the same mixture of l*(v) and l*(0). Where that is not known,
-        or there are several outputs, a unit of the sum costs four times the typical size of f + b.
+        With an intercept, slopes of the prevailing sign are all shrunk by the same factor; they stay in the domain,
+        which contains 0, and as l* is convex, its value is at most the same mixture of l*(v) and l*(0). Where l*(0) is
+        not known, or there are several outputs, each unit of the sum is charged four times the typical size of f + b.
         """
         t, totals = self.outputs, sides.sum(axis=0) + self.tilt
         up, down = u[:, :t], u[:, t:]

@@ -1,4 +1,4 @@
-"""The intercept of least loss for a given function."""
+"""The intercept that minimises the loss of a given function."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from representer.losses.base import Loss
 from representer.problems.points import Point
 
 DOUBLINGS = 100
-"""Of the step away from the present intercept, until it has passed the best one."""
+"""Doublings of the step away from the current intercept, to bracket the best one."""
 LARGEST_SLOPE = 1e300
-"""Of a sum of losses, beyond which a root cannot be bracketed in float64."""
+"""Slopes of a sum of losses are clipped to this, as a root beyond cannot be bracketed in float64."""
 
 
 def best_intercept(loss: Loss, y: np.ndarray, weights: np.ndarray, point: Point) -> np.ndarray:
@@ -24,9 +24,9 @@ def best_intercept(loss: Loss, y: np.ndarray, weights: np.ndarray, point: Point)
 
 
 def _by_root(loss: Loss, y: np.ndarray, w: np.ndarray, point: Point) -> np.ndarray:
-    """The root of sum_i w_i l'(y_i, f_i + b), which does not fall with b for a convex loss.
+    """The root of sum_i w_i l'(y_i, f_i + b), which is nondecreasing in b for a convex loss.
 
-    It is the present intercept where there is no root.
+    The current intercept where there is no root.
     """
 
     def slope(b: float) -> float:
@@ -48,7 +48,7 @@ def _by_root(loss: Loss, y: np.ndarray, w: np.ndarray, point: Point) -> np.ndarr
         return point.intercept
     if end == 0.0 or np.isnan(end):
         return np.array([far]) if end == 0.0 else point.intercept
-    # a root at zero is found to far less than the steps towards it
+    # a root at zero needs a tolerance far below the bracket's width
     return np.array([brentq(slope, near, far, xtol=1e-22 * abs(far - near), rtol=1e-15, maxiter=300, disp=False)])
 
 
@@ -70,7 +70,7 @@ def _by_newton(loss: Loss, y: np.ndarray, w: np.ndarray, point: Point) -> np.nda
         while size > 1e-10 and not losses(F + size * step) < value + 1e-4 * size * float(slope @ step):
             size /= 2
         if size <= 1e-10:
-            # so near the best that values no longer decide: one full step, as the slope still does
+            # so near the optimum that only the slope can tell: try one full step
             shorter = np.abs(np.sum(w * loss.gradient(y, F + step), axis=0)).max() < np.abs(slope).max()
             b = b + step if shorter else b
             break

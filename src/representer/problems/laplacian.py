@@ -11,19 +11,19 @@ from representer.gram.operator import Operator
 from representer.problems.judgement import Judgement
 
 ALONE = 1e-14
-"""Part of the largest degree, or kernel value, up to which a degree is zero but for rounding."""
+"""Fraction of the largest degree, or kernel value, up to which a degree is zero up to rounding."""
 
 
 @dataclass(frozen=True)
 class LaplacianProblem:
     """N u = lambda u for N = D^(-1/2) A D^(-1/2), A_ij = k(x_i, x_j) without its diagonal, D the degrees sum_j A_ij.
 
-    The normalised Laplacian is I - N. An input without edges is a part of the graph by itself, as if it were its own
+    The normalised Laplacian is I - N. An isolated input is a connected component by itself, as if it were its own
     neighbour: N_ii = 1.
 
     Parameters
     ----------
-    gram : Gram, or another matrix with its face
+    gram : Gram, or another `Operator`
     """
 
     gram: Operator
@@ -35,7 +35,7 @@ class LaplacianProblem:
 
     @cached_property
     def degrees(self) -> np.ndarray:
-        """The sum of the edges of each input."""
+        """The sum of the edge weights of each input."""
         return self.gram @ np.ones(len(self.gram)) - self.diagonal
 
     @cached_property
@@ -45,7 +45,7 @@ class LaplacianProblem:
 
     @cached_property
     def root(self) -> np.ndarray:
-        """The roots of the degrees, one for isolated inputs."""
+        """Square roots of the degrees; 1 for isolated inputs."""
         return np.sqrt(np.where(self.isolated, 1.0, self.degrees))
 
     def apply(self, V: np.ndarray) -> np.ndarray:

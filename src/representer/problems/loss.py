@@ -1,4 +1,4 @@
-"""Any loss with any nondecreasing regulariser of the norm."""
+"""Problems with any loss and any nondecreasing regulariser of the norm."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from representer.problems.points import Point
 from representer.regularizers import Norm, Regularizer, SquaredNorm
 
 NEGATIVE = 1e3
-"""Roundings by which <coef, K coef> may be negative: values of K are rounded as well."""
+"""Multiple of its rounding error by which <coef, K coef> may be negative: values of K are rounded as well."""
 MEASURED_ROWS = 128
-"""About how many rows the error of rough products is measured on."""
+"""Approximate number of rows on which the error of rough products is measured."""
 BALANCED = 1e-6
-"""Share of sum_i w_i |v_i| up to which sum_i w_i v_i is zero but for rounding."""
+"""Fraction of sum_i w_i |v_i| up to which sum_i w_i v_i is zero up to rounding."""
 FLOOR = 1e-12
-"""Part of the objective of f = 0 that gaps are relative to at least, as nothing is small relative to zero."""
+"""Gaps are relative to at least this fraction of the objective of f = 0, as nothing is small relative to zero."""
 FLOOR_IN_BALL = 1e-6
-"""The same in a ball, where the least objective is often zero, and reached up to rounding: 1e-14 of it at tol 1e-8."""
+"""The same in a ball, where the minimum is often zero and attained up to rounding: 1e-14 of that objective at tol
+1e-8."""
 
 
 @dataclass(frozen=True)
 class LossProblem:
     """minimise over f in H and b:  P(f, b) = sum_i w_i l(y_i, f(x_i) + b) + R(||f||).
 
-    The dual problem is to maximise D(v) = -sum_i w_i l*(y_i, v_i) - R*(||sum_i w_i v_i k(x_i, .)||), with a free
-    intercept under sum_i w_i v_i = 0. Every D(v) is at most every P(f, b). For R(t) = strength t^2 / 2 the solution is
-    f = sum_i coef_i k(x_i, .) with coef = -w v / strength.
+    The dual problem is to maximise D(v) = -sum_i w_i l*(y_i, v_i) - R*(||sum_i w_i v_i k(x_i, .)||), subject to sum_i
+    w_i v_i = 0 if the intercept is free. Every D(v) is at most every P(f, b). For R(t) = strength t^2 / 2 the solution
+    is f = sum_i coef_i k(x_i, .) with coef = -w v / strength.
 
     Parameters
     ----------
-    gram : Gram, or another matrix with its face
+    gram : Gram, or another `Operator`
     y : array of shape (n, 1)
     loss : Loss
     regularizer : Regularizer
     weights : array of shape (n, 1)
     intercept : bool
-        Whether there is a b, or it is 0.
+        Whether b is free; otherwise it is 0.
     """
 
     gram: Any
@@ -63,7 +64,7 @@ class LossProblem:
 
     @property
     def strength(self) -> float:
-        """Of a problem with the squared norm."""
+        """The regularisation strength of a problem with the squared norm."""
         strength = self.regularizer.fixed_strength
         if strength is None:
             raise TypeError(f"{self.regularizer!r} has no fixed strength.")
@@ -122,11 +123,11 @@ class LossProblem:
         return float(np.sum(self.weights * self.loss.gradient(self.y, F) * F)) - self.losses(F)
 
     def imbalance(self, v: np.ndarray, point: Point) -> float:
-        """By how much a sum_i w_i v_i that is not zero may lift D(v) above the least objective.
+        """By how much a nonzero sum_i w_i v_i may lift D(v) above the minimum of the objective.
 
-        With an intercept D is infinite unless the sum is zero. Shifted there, v changes D by the sum times the
-        difference between values where the losses have these slopes and values of f; near a solution neither is far
-        beyond the values at hand. Infinite where the sum is more than rounding.
+        With an intercept, D is infinite unless the sum is zero. Shifting v there changes D by the sum times the
+        difference between the values at which the losses have these slopes and the values of f; near a solution neither
+        is far beyond the current values. Infinite where the sum exceeds rounding.
         """
         if not self.intercept:
             return 0.0
@@ -140,9 +141,9 @@ class LossProblem:
     # ---- judging coefficients ----
 
     def scale(self, point: Point) -> float:
-        """What a gap is relative to: sum_i w_i |l(y_i, f(x_i) + b)| + R(||f||).
+        """The scale of relative gaps: sum_i w_i |l(y_i, f(x_i) + b)| + R(||f||).
 
-        At least a small part of that of f = 0: where the least objective is zero, every other point has a gap as large
+        At least a small fraction of its value at f = 0: where the minimum is zero, every other point has a gap as large
         as its objective.
         """
         floor = FLOOR_IN_BALL if np.isfinite(self.regularizer.largest) else FLOOR
@@ -158,10 +159,11 @@ class LossProblem:
         return self._size(self.zero())
 
     def norm_bound(self, coef: np.ndarray, applied: np.ndarray, error: Any = 0.0) -> float:
-        """At least ||f||, with the rounding of <coef, K coef>, and an error of the product as in `Point`.
+        """An upper bound on ||f||, given the rounding of <coef, K coef> and an error of the product as in `Point`.
 
-        Roundings are taken as independent: a sum of products with terms a_ij is off by eps times the root of the sum
-        of a_ij^2. Infinite where <coef, K coef> is negative by more: K is no kernel matrix then, and f has no norm.
+        Rounding errors are taken as independent: a sum of products with terms a_ij is off by eps times the square root
+        of the sum of a_ij^2. Infinite where <coef, K coef> is more negative than that: then K is not a kernel matrix,
+        and f has no norm.
         """
         square = float(np.vdot(coef, applied))
         rounding = ROUNDINGS * float(np.sum(np.abs(self.diagonal)[:, None] * coef**2))
@@ -169,15 +171,15 @@ class LossProblem:
         return np.inf if square < -NEGATIVE * rounding else float(np.sqrt(max(square, 0.0) + rounding))
 
     def rounding(self, point: Point) -> float:
-        """About what roundings change of the objective: of its terms, of the norm, and of each loss by its value.
+        """Estimated rounding error of the objective: of its terms, of the norm, and of losses through values of f.
 
-        Values of f are wrong by about eps times the root of k(x_i, x_i) sum_j k(x_j, x_j) coef_j^2, each for itself.
+        Values of f are off by about eps sqrt(k(x_i, x_i) sum_j k(x_j, x_j) coef_j^2), independently of each other.
         """
         roots, F = np.sqrt(np.abs(self.diagonal))[:, None], point.values
         error = ROUNDINGS * roots * np.linalg.norm(roots * point.coef, axis=0)
         error += np.where(point.applied != 0.0, 0.25 * ROUNDINGS * np.abs(F), 0.0)  # of the sum f + b
         by_values = float(np.linalg.norm(self._loss_changes(F, error)))
-        if np.any(point.error):  # which may have one sign throughout
+        if np.any(point.error):  # may have the same sign throughout
             by_values += float(np.sum(self._loss_changes(F, roots * point.error)))
         R, largest = self.regularizer.value, self.regularizer.largest
         norms = np.sqrt(point.squared_norm), self.norm_bound(point.coef, point.applied, point.error)
@@ -185,8 +187,8 @@ class LossProblem:
         return ROUNDINGS * self._size(point) + by_values + by_norm
 
     def _loss_changes(self, F: np.ndarray, error: np.ndarray) -> np.ndarray:
-        """By how much each weighted loss may change where values F are off."""
-        error = np.where(self.loss.gradient(self.y, F) < 0.0, -error, error)  # several outputs add up to one loss
+        """By how much each weighted loss may change if values F are off by ``error``."""
+        error = np.where(self.loss.gradient(self.y, F) < 0.0, -error, error)  # outputs of one loss add up
         here = self.loss.value(self.y, F)
         with np.errstate(over="ignore", invalid="ignore"):
             up, down = (np.abs(self.loss.value(self.y, F + side * error) - here) for side in (1.0, -1.0))
@@ -202,7 +204,7 @@ class LossProblem:
         return lower if np.array_equal(self.loss.project(self.y, flat), flat) else -np.inf
 
     def upper_bound(self, point: Point) -> float:
-        """The objective with its rounding."""
+        """The objective plus its rounding error."""
         return self.objective(point) + self.rounding(point)
 
     def lower_bound(
@@ -213,10 +215,10 @@ class LossProblem:
         slopes_at: np.ndarray | None = None,
         error: Any = 0.0,
     ) -> float:
-        """D(v) less its rounding, with v shrunk to where R* is finite; ``product`` is -K w v, with its error.
+        """D(v) minus its rounding error, with v shrunk to where R* is finite; ``product`` is -K w v, with its error.
 
-        A loss without a conjugate has one only for slopes, those at the values ``slopes_at``. The point is any one
-        nearby.
+        A loss without a conjugate has l* only for its slopes at the values ``slopes_at``. ``point`` may be any nearby
+        point.
         """
         s = self.norm_bound(-self.weights * v, product, error)
         if s == np.inf:
@@ -239,18 +241,18 @@ class LossProblem:
         slopes_at: np.ndarray | None = None,
         rough: Operator | None = None,
     ) -> Judgement:
-        """The duality gap relative to the objective, with all products with K computed anew in float64.
+        """The duality gap relative to the objective, with all products with K recomputed in float64.
 
-        Or with a ``rough`` matrix in their place, whose error is measured on some rows and widens the gap.
+        With a ``rough`` matrix, products use that instead; its error is measured on some rows and widens the gap.
 
-        The lower bound is the best one of some dual points, each made feasible first: ``dual``, if a solver gives it,
-        and the one that belongs to the coefficients with the squared norm. A loss without a conjugate has the slopes at
-        the values ``slopes_at``. Where nothing is given, or bounds nothing, slopes at the point itself are tried, too.
-        Without convexity there is no bound, and the residual is that of a local minimum.
+        The lower bound is the best of several dual points, each made feasible first: ``dual``, if a solver passes it,
+        and for the squared norm the one that belongs to the coefficients. A loss without a conjugate uses its slopes at
+        the values ``slopes_at``. If neither is given, or none yields a bound, slopes at the point itself are tried,
+        too. Without convexity there is no bound, and the residual is that of a local minimum.
         """
         K, outputs = self.gram.astype(np.float64), coef.shape[1]
         duals = self._duals(coef, dual, slopes_at) if self.convex else []
-        # a product with several columns takes hardly longer than one with a single column
+        # a product with several columns takes hardly longer than with one
         coefs = np.concatenate([coef, *(-self.weights * v for v in duals)], axis=1)
         applied, errors = (K @ coefs, np.zeros(coefs.shape[1])) if rough is None else self._measured(rough, coefs)
         point = Point(coef, np.asarray(intercept, np.float64), applied[:, :outputs], errors[:outputs])
@@ -272,7 +274,7 @@ class LossProblem:
         return Judgement(np.array([gap / self.scale(point)]), "relative gap", np.array([bound]), primal, lower)
 
     def _measured(self, rough: Operator, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Products with a rough matrix, and four times the root mean square of their errors on some rows."""
+        """Products with a rough matrix, and four times the root mean square of their errors on sampled rows."""
         applied, roots = rough @ coefs, np.sqrt(np.abs(self.diagonal))[:, None]
         some = np.flatnonzero(roots.ravel() > 0.0)[:: 1 + self.n // MEASURED_ROWS]
         exact = self.gram.astype(np.float64).take(some, slice(None)) @ coefs
@@ -291,9 +293,10 @@ class LossProblem:
     def _judge_local(self, point: Point, dual: np.ndarray | None, slopes_at: np.ndarray | None) -> Judgement:
         """Without convexity there is no bound; the residual says how far the point is from a local minimum.
 
-        If only R is not convex, it is the gap of the problem with the squared norm that has the same slope at ||f||,
-        or at f = 0 with the norm, relative to the objective. Otherwise it is half the squared norm of the gradient over
-        the strength, relative to the objective, and at f = 0 the logarithm of what it exceeds R'(0) by.
+        If only R is not convex, it is the gap of the problem with the squared norm that has the same slope at ||f||, or
+        at f = 0 with the norm, relative to the objective. Otherwise it is half the squared norm of the gradient over
+        the strength, relative to the objective, and at f = 0 the logarithm of the ratio by which the gradient exceeds
+        R'(0).
         """
         t, scale, primal = np.sqrt(point.squared_norm), self.scale(point), self.objective(point)
         slope = self.regularizer.derivative(t)

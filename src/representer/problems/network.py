@@ -1,4 +1,4 @@
-"""Kernel functions on centres with a polynomial part, and the quadratic loss."""
+"""Kernel functions on centres with a polynomial part, and the squared loss."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class NetworkProblem:
     Parameters
     ----------
     gram, centers : Gram
-        Of the data and the centres, and of the centres: the same one where they are the data.
+        Gram matrices of the data against the centres, and of the centres; the same object where the centres are the
+        data.
     P, P_centers : arrays of shape (n, n_polynomials) and (n_centers, n_polynomials)
     targets : array of shape (n, n_targets)
     weights : array of shape (n,), positive
@@ -41,7 +42,7 @@ class NetworkProblem:
         return self.gram is self.centers
 
     def judge(self, a: np.ndarray, b: np.ndarray) -> Judgement:
-        """How far a and b are from the conditions above, each relative to the size of its terms; for each target.
+        """Residuals of the conditions above, each relative to the size of its terms, for each target.
 
         No bound on the error is known, as polynomials have no norm.
         """
@@ -51,12 +52,12 @@ class NetworkProblem:
         return Judgement(np.max([off, *parts], axis=0), "relative residual")
 
     def _of_system(self, rest: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """|D (y - K a - P b) - alpha D^(-1) a| / |D y|, D the roots of the weights."""
+        """|D (y - K a - P b) - alpha D^(-1) a| / |D y|, D the square roots of the weights."""
         root = np.sqrt(self.weights)[:, None]
         return _share(root * rest - self.alpha * a / root, np.linalg.norm(root * self.targets, axis=0))
 
     def _of_gradients(self, rest: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of both gradients; that by a without the part in the range of P_z."""
+        """Relative norms of both gradients; the one by a without its part in the range of P_z."""
         forces, pull = self.weights[:, None] * rest, self.weights[:, None] * self.targets
         sums, at_zero = np.split(self.gram.T @ np.concatenate([forces, pull], axis=1), 2, axis=1)
         by_a = sums - self.alpha * (self.centers @ a)
@@ -66,6 +67,6 @@ class NetworkProblem:
 
 
 def _share(vectors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The norm of each column, in units of a size unless that is zero."""
+    """The norm of each column, relative to its size unless that is zero."""
     norms = np.linalg.norm(vectors, axis=0)
     return np.divide(norms, sizes, out=norms.copy(), where=sizes > 0)

@@ -17,7 +17,8 @@ class Point:
     intercept: np.ndarray
     applied: np.ndarray
     error: Any = 0.0
-    """How far the product may be off, for each output, in units of sqrt(k(x_i, x_i)) and beyond its own rounding."""
+    """By how much the product may be off, for each output, in units of sqrt(k(x_i, x_i)) and beyond its own
+    rounding."""
 
     @property
     def values(self) -> np.ndarray:
@@ -35,14 +36,14 @@ class Point:
         return [Point(a[:, None], np.array([b]), c[:, None]) for a, b, c in parts]
 
     def towards(self, other: Point, step: float) -> Point:
-        """The point that is so far on the line to another one."""
+        """The point at fraction ``step`` of the way to another one."""
         a, b, c = ((1 - step) * getattr(self, n) + step * getattr(other, n) for n in ("coef", "intercept", "applied"))
         return Point(a, b, c)
 
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A dual point v, sum_i w_i l*(y_i, v_i), and at least ||f_v||^2, f_v with the coefficients -w v / strength."""
+    """A dual point v, sum_i w_i l*(y_i, v_i), and a bound on ||f_v||^2, where f_v has coefficients -w v / strength."""
 
     v: np.ndarray
     conjugates: float
@@ -62,7 +63,7 @@ class DualPoint:
 
     @classmethod
     def of_slopes(cls, problem: Any, point: Point, coef: np.ndarray, applied: np.ndarray) -> DualPoint:
-        """The slopes of smooth losses at the values F of a point with the best intercept: l*(v) = v F - l(F) for them.
+        """The slopes of smooth losses at the values F of a point with the best intercept, where l*(v) = v F - l(F).
 
         ``coef`` are the coefficients -w v / strength, and ``applied`` is K coef. Its gap is
         ||gradient||^2 / (2 strength).
@@ -85,7 +86,7 @@ class DualPoint:
         return cls(v, problem.conjugates(v), squared_norm, problem.strength)
 
     def __or__(self, other: DualPoint) -> DualPoint:
-        """The better one."""
+        """The one with the higher value."""
         return other if other.value > self.value else self
 
 
@@ -98,7 +99,7 @@ class Solution:
     dual: DualPoint
     steps: int
     smo_steps: int = 0
-    """Those with two coefficients only."""
+    """SMO steps, which ``steps`` does not count."""
     precision: str = "float64"
 
     @classmethod
@@ -116,6 +117,6 @@ class Solution:
         )
 
     def columns(self) -> list[Solution]:
-        """The point and the dual point of each output; values and steps are those of all."""
+        """The point and the dual point of each output; values and steps are those of all outputs together."""
         points, v = self.point.columns(), self.dual.v
         return [replace(self, point=point, dual=replace(self.dual, v=v[:, [j]])) for j, point in enumerate(points)]

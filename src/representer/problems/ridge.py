@@ -16,7 +16,7 @@ from representer.problems.judgement import Judgement
 class RidgeProblem:
     """minimise over f in H and b:  sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, for each column y of the targets.
 
-    With D = diag(sqrt w) and coefficients coef = D z it is the linear system (D K D + alpha I) z = D (y - b).
+    With D = diag(sqrt w) and coefficients coef = D z, this is the linear system (D K D + alpha I) z = D (y - b).
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class RidgeProblem:
     alpha : array of shape (n_targets,)
     weights : array of shape (n,) or None
     intercept : bool
-        Whether there is a b, or it is 0.
+        Whether b is free; otherwise it is 0.
     """
 
     gram: Gram
@@ -60,11 +60,11 @@ class RidgeProblem:
         return self.sqrt_weights.ravel() ** 2 * self.gram.diag().astype(np.float64)
 
     def apply(self, Z: np.ndarray, ridges: np.ndarray, K: Operator) -> np.ndarray:
-        """(D K D + alpha I) Z, with K in the form that is given."""
+        """(D K D + alpha I) Z, with K as given."""
         return self.sqrt_weights * (K @ (self.sqrt_weights * Z)) + ridges * Z
 
     def matrix(self, ridge: float, dtype: type = np.float64) -> np.ndarray:
-        """D K D + alpha I as an array of its own."""
+        """D K D + alpha I as a new array."""
         A: np.ndarray = self.gram.astype(dtype).dense().astype(dtype, copy=False)
         if self.weights is not None:
             A *= self.sqrt_weights.astype(dtype)
@@ -73,9 +73,9 @@ class RidgeProblem:
         return A
 
     def finish(self, Z: np.ndarray, R: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Coefficients and intercepts from all solutions, and their residual from those of the solutions.
+        """Coefficients and intercepts from the solutions Z of all right-hand sides, and their residual from R.
 
-        b = <1, D z> / <1, D u>, u the solution of D 1; then the coefficients D (z - b u) have the sum zero.
+        b = <1, D z> / <1, D u>, where u is the solution for D 1; then the coefficients D (z - b u) sum to zero.
         """
         D = self.sqrt_weights
         if not self.intercept:
@@ -100,8 +100,8 @@ class RidgeProblem:
         """Relative residual |r| / |D y| and a bound on ||f - f*||, for each target.
 
         The error z - z* is -M r with 0 <= M <= I / alpha, so that |r| / (2 sqrt(alpha)) is a bound; an indefinite
-        kernel has none. With an intercept only the part of r orthogonal to d = D 1 counts for it, as the best b takes
-        the rest off, and coefficients whose sum is not zero are off by that sum times the mean of the k(x_i, .).
+        kernel has none. With an intercept, only the part of r orthogonal to d = D 1 counts for it, as the best b
+        removes the rest, and coefficients whose sum is not zero are off by that sum times the mean of the k(x_i, .).
         ``residual`` is r where the solver has just computed it in float64 from these coefficients.
         """
         r = self.residual(coef, intercept) if residual is None else residual
