@@ -1,4 +1,4 @@
-"""Losses l(y, f): how bad a value f is for a target y."""
+"""Losses l(y, f) of a value f for a target y."""
 
 from representer.losses.absolute import Absolute
 from representer.losses.base import Loss

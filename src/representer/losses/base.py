@@ -1,4 +1,4 @@
-"""What a loss is: l(y, f), convex in f, with what solvers and certificates need of it."""
+"""The interface of a loss l(y, f): what solvers and certificates need of it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from representer.kernels.parameters import Parameters
 
 SHIFTS = 3
-"""Of a dual point to sum zero: the first does it, and the others take away what its rounding left."""
+"""Shifts of a dual point towards sum zero: the first does it, and the others remove its rounding error."""
 DIFFERENCE = 1e-5
-"""Of differences; losses with another third derivative than zero have values f without a unit."""
+"""Step of finite differences; losses with a nonzero third derivative have dimensionless values f."""
 SUM_ROUNDING = 1e-15
-"""Share of sum_i w_i |v_i| up to which a sum is zero."""
+"""Fraction of sum_i w_i |v_i| up to which a sum counts as zero."""
 
 
 class Loss(Parameters):
     """l(y, f) for a target y and a value f, elementwise on arrays.
 
-    A loss gives `value` and `gradient`. One that also gives `curvature`, `conjugate` and `domain` says so by
-    ``complete``; it is solved by Newton's method and certified by a duality gap. One that is not ``smooth`` gives
-    `envelope`, too. Nothing else is asked of a loss.
+    A loss defines `value` and `gradient`. One that also defines `curvature`, `conjugate` and `domain` sets
+    ``complete``; it is solved by Newton's method and certified by a duality gap. One that is not ``smooth`` defines
+    `envelope`, too. Nothing else is required of a loss.
     """
 
     targets: str = "real"
@@ -34,10 +34,10 @@ class Loss(Parameters):
     """Whether l is convex in f; otherwise a fit finds a local minimum."""
 
     complete: bool = False
-    """Whether `curvature`, `conjugate` and `domain` are given."""
+    """Whether `curvature`, `conjugate` and `domain` are defined."""
 
     relative: bool = False
-    """Whether only differences of outputs count, so that intercepts have a common constant that is free."""
+    """Whether only differences of outputs count, so that intercepts are determined up to a common constant."""
 
     def check(self) -> None:
         """Raise if a parameter is out of its range."""
@@ -47,10 +47,10 @@ class Loss(Parameters):
         return 1
 
     def parts(self) -> list[Loss]:
-        """Losses of one output each, of which this one is the sum; only itself where outputs depend on each other."""
+        """Losses of one output each that sum to this one; only itself where outputs are coupled."""
         return [self]
 
-    # ---- what a loss gives ----
+    # ---- what a loss defines ----
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """l(y, f)."""
@@ -61,11 +61,11 @@ class Loss(Parameters):
         raise NotImplementedError
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """d^2 l / df^2; a matrix for each input, in a third dimension, where outputs depend on each other."""
+        """d^2 l / df^2; a matrix for each input, in a third dimension, where outputs are coupled."""
         raise NotImplementedError
 
     def third(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """d^3 l / df^3, by differences of the curvature unless a loss knows it."""
+        """d^3 l / df^3, by finite differences of the curvature unless a loss overrides it."""
         return (self.curvature(y, f + DIFFERENCE) - self.curvature(y, f - DIFFERENCE)) / (2.0 * DIFFERENCE)
 
     def conjugate(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -73,19 +73,19 @@ class Loss(Parameters):
         raise NotImplementedError
 
     def domain(self, y: np.ndarray) -> tuple[Any, Any]:
-        """The ends of the interval of v on which the conjugate is finite; it holds 0 where l is bounded below."""
+        """The ends of the interval of v on which the conjugate is finite; it contains 0 where l is bounded below."""
         raise NotImplementedError
 
     def envelope(self, y: np.ndarray, f: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """max over v of v f - l*(y, v) - mu v^2 / 2, its gradient v and its curvature: a smooth loss from below."""
+        """max over v of v f - l*(y, v) - mu v^2 / 2, its gradient v and its curvature: a smooth lower bound."""
         raise NotImplementedError
 
     def box(self, y: np.ndarray) -> tuple[Any, Any, float] | None:
-        """Ends of the domain and epsilon if the conjugate is v y + epsilon |v|: then the dual is a box with kinks."""
+        """Ends of the domain and epsilon if the conjugate is v y + epsilon |v|: then the dual is box-constrained."""
         return None
 
     def response(self, f: np.ndarray) -> np.ndarray:
-        """What is predicted for a value f, in the units of y."""
+        """The prediction for a value f, on the scale of y."""
         return f
 
     # ---- dual points ----
@@ -95,9 +95,9 @@ class Loss(Parameters):
         return np.clip(v, *self.domain(y))
 
     def balance(self, y: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """A v nearby in the domain with sum_i w_i v_i = 0, as a free intercept asks: all shifted alike, and clipped.
+        """A nearby v in the domain with sum_i w_i v_i = 0, as a free intercept requires: shifted equally, and clipped.
 
-        The sum is zero up to its rounding. Where the domain has no such v, it is as near to zero as it can be.
+        The sum is zero up to rounding. Where the domain has no such v, the sum is as near to zero as possible.
         """
         parts = self.parts()
         if len(parts) > 1:
@@ -114,9 +114,9 @@ class Loss(Parameters):
 
 
 def _level(room: np.ndarray, weights: np.ndarray, amount: float) -> float:
-    """The level at which sum_i w_i min(level, room_i) is the amount, as water fills vessels of different depths.
+    """The level at which sum_i w_i min(level, room_i) equals the amount: water-filling.
 
-    It is the largest room where all of them hold less.
+    The largest room where all vessels together hold less.
     """
     level = amount / float(weights.sum())
     if level <= room.min():
@@ -124,7 +124,7 @@ def _level(room: np.ndarray, weights: np.ndarray, amount: float) -> float:
     order = np.flatnonzero(weights)
     order = order[np.argsort(room[order])]
     room, weights = room[order], weights[order]
-    held = np.append(0.0, np.cumsum((weights * room)[:-1]))  # by the vessels before, all full
-    open_ = np.cumsum(weights[::-1])[::-1]  # the weights of the others
+    held = np.append(0.0, np.cumsum((weights * room)[:-1]))  # by earlier vessels, all full
+    open_ = np.cumsum(weights[::-1])[::-1]  # total weight of the others
     k = min(int(np.searchsorted(held + open_ * room, amount)), len(room) - 1)
     return min((amount - held[k]) / open_[k], room[-1])

@@ -17,11 +17,11 @@ class CustomLoss(Loss):
     Parameters
     ----------
     value, gradient : callable
-        Of (y, f); l must have a gradient everywhere.
+        Of (y, f); l must be differentiable everywhere.
     targets : {"real", "counts", "signs"}
         What y holds: any numbers, numbers that are not negative, or the signs -1 and +1 of two classes.
     convex : bool
-        Whether l is convex in f. Otherwise a fit finds a local minimum, and says so.
+        Whether l is convex in f. Otherwise a fit finds a local minimum, and its plan says so.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The loss of expectiles."""
+"""The asymmetric squared loss of expectile regression."""
 
 from __future__ import annotations
 

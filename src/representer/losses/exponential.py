@@ -17,7 +17,7 @@ class Exponential(Loss):
     complete = True
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):  # a line search that went too far steps back
+        with np.errstate(over="ignore"):  # a line search that goes too far backtracks
             return np.exp(-y * f)
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:

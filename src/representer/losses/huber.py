@@ -1,4 +1,4 @@
-"""The loss of Huber."""
+"""The Huber loss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from representer.losses.base import Loss
 
 
 class Huber(Loss):
-    """l(y, f) = r^2 / 2 for |r| <= delta and delta (|r| - delta / 2) beyond, r = y - f: outliers pull with force delta.
+    """l(y, f) = r^2 / 2 for |r| <= delta and delta (|r| - delta / 2) beyond, r = y - f: gradients are at most delta.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The multinomial loss of several classes."""
+"""The multinomial logistic loss for several classes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from representer.losses.base import Loss
 class Multinomial(Loss):
     """l(y, f) = log sum_c exp(f_c) - f_y for classes y = 0, 1, ...: minus the log probability, P(c) ~ exp(f_c).
 
-    The last axis of f holds the classes, that of y has length one. Slopes v are p - 1 for the class y, and p for the
-    others, with p their probabilities. Where y is all but certain, p - 1 is minus the sum of the others with all its
-    digits.
+    The last axis of f holds the classes; that of y has length one. Slopes v are p - 1 for class y and p for the others,
+    where p are the class probabilities. Where y is all but certain, p - 1 is computed to full precision, as minus the
+    sum of the others.
     """
 
     targets = "classes"
@@ -24,9 +24,9 @@ class Multinomial(Loss):
         return int(y.max()) + 1
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """m + log(exp(-m) + sum over other classes c of exp(f_c - f_y - m)), m the largest difference or zero.
+        """m + log(exp(-m) + sum over other classes c of exp(f_c - f_y - m)), where m is the largest difference or zero.
 
-        A class that is all but certain has a small loss with all its digits.
+        The small loss of a class that is all but certain has full precision.
         """
         own = _indicator(y, f)
         ahead = np.where(own > 0.0, -np.inf, f - np.take_along_axis(f, y.astype(int), axis=-1))
@@ -48,15 +48,15 @@ class Multinomial(Loss):
         return terms.sum(axis=-1, keepdims=True)
 
     def project(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Probabilities p = v + indicator of y that are not negative and sum to one."""
+        """Probabilities p = v + indicator of y that are nonnegative and sum to one."""
         p = np.maximum(v + _indicator(y, v), 0.0)
         total = p.sum(axis=-1, keepdims=True)
         return _slopes(y, np.divide(p, total, out=np.full_like(p, 1.0 / p.shape[-1]), where=total > 0))
 
     def balance(self, y: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Probabilities whose weighted sums are those of the classes.
+        """Probabilities whose weighted sums match the class frequencies.
 
-        All are shifted alike, and then mixed with the frequencies of the classes until none is negative.
+        All are shifted equally, and then mixed with the class frequencies until none is negative.
         """
         indicator, share = _indicator(y, v), weights / weights.sum()
         v, often = self.project(y, v), (share * indicator).sum(axis=0)

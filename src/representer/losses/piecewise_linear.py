@@ -1,4 +1,4 @@
-"""Losses made of two lines and a flat piece, whose duals are boxes."""
+"""Piecewise linear losses, two lines and a flat piece, whose duals are box-constrained."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class BoxLoss(Loss):
     """l(y, f) = max over lower <= v <= upper of v (f - y) - epsilon |v|.
 
     So l rises with slope ``upper`` to the right of y + epsilon, with slope ``-lower`` to the left of y - epsilon, and
-    is zero between. Its conjugate is v y + epsilon |v| on the box. A loss of this kind gives only the box.
+    is zero between. Its conjugate is v y + epsilon |v| on the box. A subclass defines only the box.
     """
 
     smooth = False

@@ -11,12 +11,12 @@ from representer.losses.piecewise_linear import BoxLoss
 
 
 class Pinball(BoxLoss):
-    """l(y, f) = quantile * max(0, y - f) + (1 - quantile) * max(0, f - y), with minimiser the quantile.
+    """l(y, f) = quantile * max(0, y - f) + (1 - quantile) * max(0, f - y), whose minimiser is the quantile.
 
     Parameters
     ----------
     quantile : float or list of floats
-        Between 0 and 1. Of several quantiles each has an output of its own, and the losses add up.
+        Between 0 and 1. With several quantiles, each has its own output, and the losses add up.
     """
 
     def __init__(self, quantile: Any = 0.5):

@@ -1,4 +1,4 @@
-"""A smooth loss in place of one with kinks."""
+"""A smooth approximation of a loss with kinks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from representer.losses.base import Loss
 class Smoothed(Loss):
     """max over v of v f - l*(y, v) - mu (v - center)^2 / 2, the Moreau envelope of l around a dual point.
 
-    It touches l where v = center is a slope of l at f, so a center near the dual solution needs no small mu.
+    It touches l where v = center is a subgradient of l at f, so with a center near the dual solution mu need not be
+    small.
     """
 
     complete = True

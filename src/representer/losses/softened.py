@@ -1,4 +1,4 @@
-"""Losses of lines with rounded corners."""
+"""Piecewise linear losses with rounded corners."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from scipy.special import expit
 from representer.losses.base import Loss
 
 OPEN_ENDS = 1e-12
-"""Share of the domain at each end, where values of f are infinite, that conjugates leave out."""
+"""Fraction of the domain at each end, where values of f are infinite, that conjugates leave out."""
 
 
 class Softened(Loss):
     """l(y, f) = width (upper s((f - y - epsilon) / width) - lower s((y - f - epsilon) / width)), s(t) = log(1 + e^t).
 
-    It is the loss of lines with this box, such as hinge or pinball, with corners rounded over some widths: it has
-    derivatives of all orders, and a curvature everywhere. As the width goes to zero it becomes that loss.
+    The piecewise linear loss with this box, such as hinge or pinball, with corners rounded over a few widths: it has
+    derivatives of all orders, and positive curvature everywhere. As the width goes to zero it tends to that loss.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Softened(Loss):
         return self.loss.targets
 
     def _parts(self, y: np.ndarray, f: np.ndarray) -> tuple[Any, Any, np.ndarray, np.ndarray]:
-        """Both slopes, and how far f is beyond both corners, in widths."""
+        """Both slopes, and how far f is beyond each corner, in widths."""
         lower, upper, epsilon = self.loss.box(y)  # type: ignore[misc]
         return lower, upper, (f - y - epsilon) / self.width, (y - f - epsilon) / self.width
 
@@ -61,7 +61,7 @@ class Softened(Loss):
         return (upper * next(slopes) + lower * next(slopes)) / self.width**2
 
     def conjugate(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """v f - l(y, f) where l has the slope v: with t = e^((f - y) / width) that is a quadratic equation in t."""
+        """v f - l(y, f) at the f where l has slope v: a quadratic equation in t = e^((f - y) / width)."""
         lower, upper, epsilon = self.loss.box(y)  # type: ignore[misc]
         room = OPEN_ENDS * (upper - lower)
         v, E = np.clip(v, lower + room, upper - room), np.exp(epsilon / self.width)

@@ -10,7 +10,7 @@ from representer.losses.base import Loss
 
 
 class Squared(Loss):
-    """l(y, f) = (y - f)^2 / 2, with minimiser the mean."""
+    """l(y, f) = (y - f)^2 / 2, whose minimiser is the mean."""
 
     complete = True
 
