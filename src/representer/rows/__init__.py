@@ -1,4 +1,4 @@
-"""Where inputs, targets and weights lie: blocks of rows, and sums over them."""
+"""Inputs, targets and weights wherever they are stored: blocks of rows, and sums over them."""
 
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows

@@ -1,4 +1,4 @@
-"""Rows that can be indexed: arrays, memory maps, sparse matrices, data frames, lists, and what has slices of rows."""
+"""Rows that can be indexed: arrays, memory maps, sparse matrices, data frames, lists, and anything that slices rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from representer.rows.base import Block, Rows, least_hashes
 from representer.rows.reader import ahead
 
 FINGERPRINT_ROWS = 4096
-"""Of larger tables the fingerprint is of so many sampled rows."""
+"""Tables with more rows are fingerprinted by this many sampled rows."""
 
 
 class ArrayRows(Rows):
@@ -60,7 +60,7 @@ class ArrayRows(Rows):
 
     def sample(self, k: int, seed: int = 0) -> Block:
         index = least_hashes(self.n_rows, k, seed)
-        order = np.argsort(index)  # a memory map and a file are read from the beginning to the end
+        order = np.argsort(index)  # memory maps and files are read front to back
         back = np.argsort(order)
         return self._picked(lambda values: tables.at(tables.at(values, index[order]), back))
 
@@ -79,12 +79,12 @@ class ArrayRows(Rows):
 
 
 def _in_memory(values: Any) -> Any:
-    """Rows of a memory map, or of what has slices like one, as a plain array."""
+    """Rows of a memory map, or of anything that slices like one, as a plain array."""
     return np.array(values, order="C") if is_elsewhere(values) else tables.contiguous(values)
 
 
 def is_elsewhere(values: Any) -> bool:
-    """Whether these are a memory map, or an array of h5py or zarr, which has rows when they are read."""
+    """Whether these are a memory map, or an h5py or zarr array, whose rows are read on access."""
     if isinstance(values, np.memmap):
         return True
     array = isinstance(getattr(values, "dtype", None), np.dtype) and bool(getattr(values, "shape", ()))

@@ -1,7 +1,7 @@
 """The contract of rows: total(part) = sum over blocks of part(X, y, w).
 
-Blocks are cut at fixed row numbers wherever the rows lie, and added in their order, so that the same rows give the same
-bits from memory, from a memory map and from files.
+Blocks are cut at fixed row numbers wherever the rows are stored, and added in order, so that the same rows give
+bit-for-bit the same sums from memory, from a memory map and from files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from representer.rows import tables
 Block = tuple[Any, Any, Any]
 """Inputs, targets and weights of some rows; the latter two may be None."""
 Part = Callable[[Any, Any, Any], Any]
-"""part(X, y, w) -> a tuple of arrays, to be added over blocks. A pure function that can be pickled."""
+"""part(X, y, w) -> a tuple of arrays, to be summed over blocks. A pure, picklable function."""
 Sums = tuple[Any, ...] | None
 Watch = Callable[[int, int | None], Any]
 
@@ -36,30 +36,30 @@ def rows_per_block(n_columns: int) -> int:
 class Rows:
     """Inputs, targets and weights in blocks.
 
-    Subclasses give ``blocks`` and the attributes below it; they may give a faster ``sample``.
+    Subclasses define ``blocks`` and the attributes below; they may define a faster ``sample``.
     """
 
     n_columns: int
-    """Columns of X, 1 for lists of objects."""
+    """Columns of X; 1 for lists of objects."""
     dtype: np.dtype | None
     """float32 or float64 where X is numbers; None for objects and tables of mixed types."""
     names: list[str] | None = None
-    """Names of the columns, where they have some."""
+    """Names of the columns, if they have any."""
     passes: float = np.inf
-    """How often all rows can be read."""
+    """How many times all rows can be read."""
 
     def blocks(self, first: int = 0) -> Iterator[Block]:
-        """(X, y, w) of the blocks from the first wanted one on; all have ``block_rows`` rows but the last."""
+        """(X, y, w) of the blocks from number ``first`` on; all but the last have ``block_rows`` rows."""
         raise NotImplementedError
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         raise NotImplementedError
 
     @property
     def fingerprint(self) -> str:
-        """Differs between rows that differ, so that work on some is not continued with others."""
+        """Identifies the rows, so that work on some is not resumed with others."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -74,13 +74,13 @@ class Rows:
     def n_blocks(self) -> int:
         return -(-self.n_rows // self.block_rows)
 
-    # ---- what estimators call before and after ----
+    # ---- what estimators call around a fit ----
 
     _watch: Watch | None = None
     _journal: Any = None
 
     def watched(self, watch: Watch) -> Rows:
-        """The same rows, which call ``watch(rows done, rows)`` at the beginning of each sum and after each block."""
+        """The same rows, which call ``watch(rows done, rows)`` at the start of each sum and after each block."""
         other = copy(self)
         other._watch = watch
         return other
@@ -92,7 +92,7 @@ class Rows:
         return other
 
     def require(self, passes: int, why: str) -> None:
-        """Raise if the rows cannot be read so often."""
+        """Raise if the rows cannot be read this many times."""
         if passes > self.passes:
             raise ValueError(
                 f"This fit reads all rows {passes} times ({why}), but they come from a generator, which can be read "
@@ -101,7 +101,7 @@ class Rows:
 
     @contextmanager
     def fitting(self) -> Iterator[None]:
-        """Around the sums of one fit: its checkpoint is not needed any more when that is done."""
+        """Context of one fit; its checkpoint is removed when the fit is done."""
         if self._journal is None:
             yield
             return
@@ -115,13 +115,13 @@ class Rows:
             self._watch(blocks * self.block_rows if n is None else min(blocks * self.block_rows, n), n)
 
     def _known_rows(self) -> int | None:
-        """How many rows there are, where that is known without reading them."""
+        """The number of rows, if known without reading them."""
         return self.n_rows
 
     # ---- what solvers call ----
 
     def total(self, part: Part) -> tuple[Any, ...]:
-        """The sum over all blocks, in their order, of part(X, y, w): a tuple of arrays.
+        """The sum of part(X, y, w) over all blocks, in order: a tuple of arrays.
 
         Floats are added in float64. An entry that is None in every block stays None.
         """
@@ -132,7 +132,7 @@ class Rows:
     def partial(
         self, part: Part, first: int = 0, sums: Sums = None, after: Callable[[int, Any], Any] | None = None
     ) -> Sums:
-        """``sums``, and to them those of the blocks from the first wanted one on; ``after`` is called between them."""
+        """``sums`` plus those of the blocks from number ``first`` on; ``after`` is called after each block."""
         self._tell(first)
         for number, block in enumerate(self.blocks(first), start=first):
             sums = added(sums, located(part, number, self.block_rows)(*block))
@@ -142,22 +142,22 @@ class Rows:
         return sums
 
     def map(self, part: Part) -> list[Any]:
-        """part(X, y, w) of each block, in their order."""
+        """part(X, y, w) of each block, in order."""
         return [located(part, number, self.block_rows)(*block) for number, block in enumerate(self.blocks())]
 
     def beginning(self) -> Block:
-        """Some of the first rows, which are read again with all others."""
+        """Some of the first rows; a full pass reads them again."""
         return next(self.blocks())
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
-        """function(X) of each block, one after the other: answers of a fitted model, such as its ``predict``."""
+        """Yield function(X) for each block, such as ``predict`` of a fitted model."""
         for number, (X, _, _) in enumerate(self.blocks()):
             yield located(lambda X, y, w: function(X), number, self.block_rows)(X, None, None)
 
     def save(self, function: Callable[[Any], np.ndarray], path: Any) -> np.ndarray:
-        """function(X) of all rows in a new .npy file, written block by block; a memory map of it.
+        """Write function(X) of all rows to a new .npy file, block by block; return a memory map of it.
 
-        It has its name when it is whole.
+        The file gets its name only once it is complete.
         """
         half, out, done = Path(f"{path}.writing"), None, 0
         for values in self.apply(function):
@@ -173,9 +173,9 @@ class Rows:
         return np.load(path, mmap_mode="r")
 
     def sample(self, k: int, seed: int = 0) -> Block:
-        """The rows with the k least of hash(seed, row number), by rising hash: a sample without replacement.
+        """The rows with the k smallest of hash(seed, row number), in ascending order: a sample without replacement.
 
-        It does not depend on where the rows lie, and a smaller sample is the beginning of a larger one.
+        It does not depend on where the rows are stored, and a smaller sample is a prefix of a larger one.
         """
         start, kept, hashes = 0, None, np.zeros(0, np.uint64)
         for X, y, w in self.blocks():
@@ -195,7 +195,7 @@ class Rows:
 
 
 def located(part: Part, number: int, size: int) -> Part:
-    """The part, whose errors name the rows of its block."""
+    """The part, with errors that name the rows of its block."""
 
     def named(X: Any, y: Any, w: Any) -> Any:
         try:
@@ -209,7 +209,7 @@ def located(part: Part, number: int, size: int) -> Part:
 
 
 def added(sums: Sums, more: Any) -> Sums:
-    """Sums so far and what a block gives; the first block's arrays are copied, as sums are kept in place."""
+    """Add a block's arrays to the sums in place; those of the first block are copied."""
     if more is None:
         return sums
     more = more if isinstance(more, tuple) else (more,)
@@ -222,7 +222,7 @@ def added(sums: Sums, more: Any) -> Sums:
 
 
 def finished(sums: Sums) -> tuple[Any, ...]:
-    """The sums, those without dimensions as numbers."""
+    """The sums, with zero-dimensional arrays as scalars."""
     return () if sums is None else tuple(None if total is None else total[()] for total in sums)
 
 
@@ -244,7 +244,7 @@ def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
 
 
 def least_hashes(n: int, k: int, seed: int) -> np.ndarray:
-    """The k of n row numbers with the least hashes, by rising hash."""
+    """The k of n row numbers with the smallest hashes, in ascending order of hash."""
     rows, hashes = np.zeros(0, np.int64), np.zeros(0, np.uint64)
     for start in range(0, n, 2**20):
         own = row_hashes(start, min(2**20, n - start), seed)

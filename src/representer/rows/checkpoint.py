@@ -1,8 +1,8 @@
-"""Checkpoints: sums of a fit that was interrupted, so that the next one goes on with the same bits.
+"""Checkpoints: sums of an interrupted fit, from which the next one resumes with bit-for-bit the same result.
 
-All that a solver learns of its rows are sums over blocks, and all else follows from them. So a checkpoint is a journal
-of sums: those of finished passes, and those of the blocks so far of the present one. A fit that resumes runs from the
-beginning, and is given these sums in place of passes over rows.
+A solver sees its rows only through sums over blocks, and everything else follows from them. So a checkpoint is a
+journal of sums: those of finished passes, and the partial sums of the current one. A resumed fit runs from the start,
+and is given these sums in place of passes over rows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from joblib import hash as content_hash
 from representer.rows.base import Part, Rows, Sums
 
 CHECKPOINT_SECONDS = 60.0
-"""Between two times that a checkpoint is written."""
+"""Seconds between two writes of a checkpoint."""
 
 
 class Journal:
-    """The sums of a fit in an .npz file without pickled objects, renamed into place when it is whole.
+    """The sums of a fit in an .npz file without pickled objects, renamed into place once it is complete.
 
     Parameters
     ----------
@@ -36,17 +36,17 @@ class Journal:
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"There is no folder {self.path.parent} for the checkpoint {self.path}.")
         self._entries: list[tuple[str, Sums]] = []
-        """For each pass the hash of its part, and its sums."""
+        """The hash of the part and the sums of each pass."""
         self._next_block = 0
-        """Of the last pass; 0 if it is finished."""
+        """The next block of the last pass; 0 if that pass is finished."""
         self._pass, self._fingerprint, self._written = 0, "", monotonic()
 
     def rewind(self) -> None:
-        """The next sum is the first of a fit."""
+        """Start a fit: the next sum is its first."""
         self._pass = 0
 
     def _begin(self, rows: Rows) -> None:
-        """Read what is there, if it is of these rows."""
+        """Read the file, if there is one; raise if it is of other rows."""
         self._entries, self._pass, self._next_block = [], 0, 0
         self._fingerprint, self._written = rows.fingerprint, monotonic()
         if not self.path.exists():
@@ -59,7 +59,7 @@ class Journal:
             )
 
     def total(self, rows: Rows, part: Part) -> Sums:
-        """rows.partial(part), or what of it is known."""
+        """rows.partial(part), resumed from what is known of it."""
         number, self._pass = self._pass, self._pass + 1
         if not number:
             self._begin(rows)
@@ -85,7 +85,7 @@ class Journal:
 
         try:
             sums = rows.partial(part, first, sums, after)
-        except BaseException:  # also an interrupt: what is known is kept, not only what was known a minute ago
+        except BaseException:  # also an interrupt: keep what is known now, not a minute ago
             self._keep_known()
             raise
         self._entries[number], self._next_block = (key, _copy(sums)), 0
@@ -94,14 +94,14 @@ class Journal:
         return sums
 
     def _keep_known(self) -> None:
-        """Write the sums of finished blocks, if there are some."""
+        """Write the sums of finished blocks, if any."""
         if self._entries[-1][1] is None:
             self._entries.pop()
         if self._entries:
             self.write()
 
     def write(self) -> None:
-        """Write all sums to another file, and rename it: what was there before is whole until then."""
+        """Write all sums to another file and rename it, so that the old file stays intact until then."""
         arrays: dict[str, Any] = {
             "fingerprint": np.array(self._fingerprint),
             "parts": np.array([key for key, _ in self._entries]),
@@ -119,14 +119,14 @@ class Journal:
         self._written = monotonic()
 
     def remove(self) -> None:
-        """The fit is done."""
+        """Remove the file: the fit is done."""
         self.path.unlink(missing_ok=True)
 
 
 def digest(value: Any) -> str:
-    """A hash of what an object was made of; what it has found out since and keeps, such as `used` of rows, is left out.
+    """A hash of what an object was constructed from, without what it has cached since, such as `used` of rows.
 
-    A fit that resumes has not done what would have filled such caches.
+    A resumed fit skips the work that would have filled such caches.
     """
     return str(content_hash(_made_of(value)))
 
@@ -166,5 +166,5 @@ def _read(path: Path) -> tuple[str, list[tuple[str, Sums]], int]:
 
 
 def _copy(sums: Sums) -> Sums:
-    """Sums that are not changed by whoever they are given to."""
+    """A copy of the sums, which the caller may change."""
     return None if sums is None else tuple(None if value is None else np.array(value) for value in sums)

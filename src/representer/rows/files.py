@@ -1,7 +1,7 @@
 """Parquet and .npy files as sources of rows.
 
-All headers are read at once, so that a missing column, another type or a file that ends early is an error before the
-first sum, and names the file.
+All headers are read up front, so that a missing column, a different type or a truncated file is an error before the
+first sum, and the error names the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from representer.rows.layout import Layout
 from representer.rows.streams import Named, Source
 
 END_BYTES = 2**16
-"""Of a file, at its beginning and its end, that are part of the fingerprint."""
+"""Bytes at the start and at the end of a file that go into the fingerprint."""
 
 
 class Files(Source):
@@ -56,7 +56,7 @@ class Files(Source):
         return next(self.batches(0)[1])
 
     def _file(self, k: int, start: int) -> tuple[int, Iterator[Named]]:
-        """Batches of file k from one not after its row ``start`` on, and how many of their rows are before it."""
+        """Batches of file k, from one at or before its row ``start``, and how many of their rows precede that row."""
         raise NotImplementedError
 
 
@@ -97,7 +97,7 @@ class ParquetFiles(Files):
 
     def _groups(self, k: int, group: int) -> Iterator[Named]:
         path = self.paths[k]
-        if not sum(self.groups[k]):  # one empty batch, which is reported by name
+        if not sum(self.groups[k]):  # one empty batch, so that the file is named
             with self._open(path) as file:
                 yield str(path), file.schema_arrow.empty_table().select(self.columns)
             return
@@ -118,7 +118,7 @@ class ParquetFiles(Files):
 
 
 class NpyFiles(Files):
-    """.npy files of inputs, and others of targets and weights with as many rows each, or columns of the same array."""
+    """.npy files of inputs; targets and weights are in other files of as many rows, or in columns of the same array."""
 
     def __init__(self, paths: list[Path], targets: list[Path] | None, weights: list[Path] | None):
         self.beside = [targets, weights]

@@ -1,6 +1,6 @@
 """Batches of any kind as inputs, targets and weights: Arrow batches, data frames, arrays, tuples.
 
-What a batch holds is decided by the first one, or by a schema; a later one that differs is an error that names it.
+The first batch, or a schema, decides what batches hold; a later one that differs raises an error that names it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from representer.rows.base import Block
 class Layout:
     """Which columns are targets and weights, and which are inputs.
 
-    Names for tables, numbers for arrays; inputs are all other columns where ``columns`` is None.
+    Column names for tables, indices for arrays; inputs are all other columns where ``columns`` is None.
     """
 
     target: Any = None
@@ -42,7 +42,7 @@ class Layout:
         return X, y, w
 
     def inputs(self, names: list[str], where: str) -> list[str]:
-        """The names of the input columns among all, after checking that all that are wanted are there."""
+        """The names of the input columns, after checking that all wanted columns exist."""
         targets = self.target if isinstance(self.target, list) else [self.target]
         others = [name for name in (*targets, self.weight) if name is not None]
         wanted = [name for name in names if name not in others] if self.columns is None else list(self.columns)
@@ -124,7 +124,7 @@ def check_block(X: Any, y: Any, w: Any, where: str) -> None:
 
 
 def same_layout(X: Any, first: tuple[Any, ...], where: str) -> None:
-    """Raise if a batch has another width, other names or another type than the first one."""
+    """Raise if the width, names or type of a batch differ from those of the first one."""
     here = signature(X)
     for mine, expected, what in zip(here, first, ("columns", "type", "names"), strict=True):
         if mine != expected:
@@ -161,7 +161,7 @@ def _kind(kind: Any) -> str | None:
 
 
 def _numbers(batch: Any, name: str, where: str) -> np.ndarray:
-    """A column of an Arrow batch as an array, none of it missing."""
+    """A column of an Arrow batch as an array; raise if values are missing."""
     column = batch.column(name)
     if column.null_count:
         values = np.asarray(column.is_null())

@@ -1,4 +1,4 @@
-"""The function that users call for rows that are not in memory."""
+"""The entry point for rows that are not in memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".npy": "npy"}
 
 
 def rows(source: Any, *, target: Any = None, weight: Any = None, columns: Any = None, checkpoint: Any = None) -> Rows:
-    """Inputs, targets and weights that lie in files or come as a stream, to be given to ``fit`` in place of X and y.
+    """Inputs, targets and weights in files or from a stream, to be passed to ``fit`` in place of X and y.
 
-    Rows are read in blocks, by a thread that is one block ahead, as often as a fit needs them; it never holds them all.
-    The same rows give the same fit, bit for bit, from memory, from a memory map and from files.
+    Rows are read in blocks, by a thread that is one block ahead, as often as a fit needs them; they are never all in
+    memory. The same rows give the same fit, bit for bit, from memory, from a memory map and from files.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def rows(source: Any, *, target: Any = None, weight: Any = None, columns: Any = 
         The columns of the inputs; all others when not given. Tables of numbers become arrays, float32 if all columns
         are; tables with other columns stay data frames, for kernels such as ``On``.
     checkpoint : str or path, optional
-        A file that a long fit writes once a minute. A fit that was interrupted is repeated with the same call, and goes
-        on from there to the same bits. It is removed when the fit is done.
+        A file that a long fit writes once a minute. To resume an interrupted fit, repeat the same call; it ends with
+        the same bits. The file is removed when the fit is done.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _rows_of(source: Any, layout: Layout) -> Rows:
     if is_dask(source):
         return _of_dask(source, layout)
     given = _is_values(layout.target) or _is_values(layout.weight)
-    if isinstance(source, str | Path) or (_are_paths(source) and not given):  # with values beside it a list is inputs
+    if isinstance(source, str | Path) or (_are_paths(source) and not given):  # with target values a list is inputs
         return _of_files(source, layout)
     if callable(source):
         return StreamRows(Opened(source), layout)
@@ -96,7 +96,7 @@ def _of_files(source: Any, layout: Layout) -> Rows:
 
 
 def _of_dask(source: Any, layout: Layout) -> Rows:
-    """Columns of a data frame by name; of arrays, other collections."""
+    """Targets and weights are columns of a data frame, by name, and separate collections for arrays."""
     if not hasattr(source, "columns"):
         if layout.columns is not None:
             raise ValueError("columns= picks columns of a data frame; pass X[:, columns] of an array.")
@@ -107,7 +107,7 @@ def _of_dask(source: Any, layout: Layout) -> Rows:
 
 
 def found(source: Any) -> list[Path]:
-    """The files of a pattern, a folder or a list, after checking that they are there."""
+    """The files of a pattern, a folder or a list; raise if there are none."""
     if not isinstance(source, str | Path):
         paths = [Path(each) for each in source]
     elif Path(source).is_dir():
@@ -124,10 +124,10 @@ def _are_paths(source: Any) -> bool:
 
 
 def _are_files(value: Any) -> bool:
-    """Whether a target or weight is the name of .npy files, and no column."""
+    """Whether a target or weight names .npy files, not a column."""
     return isinstance(value, Path) or _are_paths(value) or (isinstance(value, str) and value.endswith(".npy"))
 
 
 def _is_values(value: Any) -> bool:
-    """Whether a target or weight is values, and not the name or number of a column, or a list of them."""
+    """Whether a target or weight is an array of values, not the name or number of a column, or a list of them."""
     return bool(getattr(value, "shape", ()))

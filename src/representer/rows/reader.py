@@ -1,4 +1,4 @@
-"""Reading: one thread ahead of the work, and batches of any lengths cut at fixed row numbers."""
+"""Prefetching by one thread, and batches of any length cut at fixed row numbers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from representer.rows import tables
 
 Item = TypeVar("Item")
 WAIT_SECONDS = 0.1
-"""How long a reader waits before it looks whether somebody still wants what it has read."""
+"""How long the reader waits before it checks whether the consumer has stopped."""
 
 
 def ahead(items: Callable[[], Iterator[Item]]) -> Iterator[Item]:
-    """The items, each read by another thread while the one before is in use.
+    """Prefetch items: another thread reads each one while the one before is in use.
 
-    Errors of the reader come when it is their turn. A consumer that stops early ends the reader.
+    An error of the reader is raised in its turn. A consumer that stops early ends the reader.
     """
     queue: Queue[tuple[str, Any]] = Queue(maxsize=1)
     stopped = threading.Event()
@@ -44,7 +44,7 @@ def ahead(items: Callable[[], Iterator[Item]]) -> Iterator[Item]:
     thread.start()
     try:
         while True:
-            try:  # with a timeout, so that an interrupt is heard
+            try:  # with a timeout, so that interrupts get through
                 kind, item = queue.get(timeout=WAIT_SECONDS)
             except Empty:
                 continue
@@ -59,9 +59,9 @@ def ahead(items: Callable[[], Iterator[Item]]) -> Iterator[Item]:
 
 
 def recut(batches: Iterator[tuple[Any, ...]], size: int, skip: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Blocks of ``size`` rows, but the last, from batches of any lengths; ``skip`` rows are left out first.
+    """Blocks of ``size`` rows, except the last, from batches of any length, after the first ``skip`` rows.
 
-    A batch is a tuple of tables with the same number of rows, or None in their place.
+    A batch is a tuple of tables with the same number of rows; entries may be None.
     """
     waiting: list[tuple[Any, ...]] = []
     held = 0

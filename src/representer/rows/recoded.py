@@ -1,4 +1,4 @@
-"""Rows whose targets and weights are replaced: classes by numbers, targets by their deviations, nothing by zeros."""
+"""Rows whose targets and weights are replaced: classes by numbers, targets by standardised ones, none by zeros."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from representer.rows import tables
 from representer.rows.base import Block, Part, Rows, Sums
 
 Code = Callable[[Any, Any, Any], Block]
-"""code(X, y, w): inputs, targets and weights that stand for those of a block; some rows may be left out."""
+"""code(X, y, w): inputs, targets and weights that replace those of a block; some rows may be left out."""
 MOST_LABELS = 10_000
-"""In one block; where there are more, the target is a number and no class."""
+"""Most labels in one block; where there are more, the target is numeric and not a class."""
 
 
 @dataclass(frozen=True)
 class Recoded:
-    """part(*code(X, y, w)), a part again; None of blocks of which no row is left."""
+    """part(*code(X, y, w)), a part again; None for blocks that keep no row."""
 
     part: Any
     code: Code
@@ -31,7 +31,7 @@ class Recoded:
 
 @dataclass(frozen=True)
 class Places:
-    """The place of each label among the classes, which are sorted; weights times those of the classes."""
+    """The index of each label among the sorted classes; weights are multiplied by those of the classes."""
 
     classes: np.ndarray
     factors: np.ndarray | None = None
@@ -43,13 +43,13 @@ class Places:
         return X, self.coded(places), w
 
     def coded(self, places: np.ndarray) -> np.ndarray:
-        """Numbers for the places."""
+        """Target values for the indices."""
         return places
 
 
 @dataclass(frozen=True)
 class Signs(Places):
-    """A column for each class, +1 in it and -1 elsewhere; one column, for the second class, of two."""
+    """A column for each class, +1 in it and -1 elsewhere; with two classes, one column for the second."""
 
     def coded(self, places: np.ndarray) -> np.ndarray:
         if len(self.classes) == 2:
@@ -67,7 +67,7 @@ class Indicators(Places):
 
 @dataclass(frozen=True)
 class Pair(Places):
-    """Rows of two of the classes alone: +1 for the first and -1 for the second one."""
+    """Only rows of two of the classes: +1 for the first and -1 for the second one."""
 
     first: int = 0
     second: int = 1
@@ -81,7 +81,7 @@ class Pair(Places):
 
 @dataclass(frozen=True)
 class Zeros:
-    """Zeros as targets, for what has none."""
+    """Zeros as targets, for estimators without targets."""
 
     def __call__(self, X: Any, y: Any, w: Any) -> Block:
         return X, np.zeros(tables.number_of_rows(X)), w
@@ -101,7 +101,7 @@ class Standardised:
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a block, each once, with the weights and the number of their rows."""
+    """The distinct labels of a block, with the total weight and the number of their rows."""
 
     def __call__(self, X: Any, y: Any, w: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         labels, places, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -113,7 +113,7 @@ class Labels:
 
 
 def classes_of(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All labels in order, the sums of their weights and the number of their rows, from one pass."""
+    """All distinct labels in order, their total weights and numbers of rows, from one pass."""
     labels, weights, counts = (np.concatenate(column) for column in zip(*rows.map(Labels()), strict=True))
     classes, places = np.unique(labels, return_inverse=True)
     return classes, np.bincount(places, weights), np.bincount(places, counts).astype(np.int64)
@@ -127,7 +127,7 @@ class RecodedRows(Rows):
     rows : Rows
     code : a function of inputs, targets and weights, which can be pickled
     n_rows : int, optional
-        How many are left, where the code leaves some out.
+        Number of rows that remain, where the code leaves some out.
     """
 
     def __init__(self, rows: Rows, code: Code, n_rows: int | None = None):
@@ -167,7 +167,7 @@ class RecodedRows(Rows):
         return [each for each in self.rows.map(Recoded(part, self.code)) if each is not None]
 
     def sample(self, k: int, seed: int = 0) -> Block:
-        """About k rows where the code leaves some out."""
+        """A sample of k rows, or about k where the code leaves some out."""
         share = self.n_rows / self.rows.n_rows
         X, y, w = self.code(*self.rows.sample(min(int(np.ceil(k / share)), self.rows.n_rows), seed))
         if tables.number_of_rows(X) > k:

@@ -1,4 +1,4 @@
-"""Rows that come in batches of any lengths: from files, from a function that opens a stream, from a generator."""
+"""Rows that come in batches of any length: from files, from a function that opens a stream, from a generator."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from representer.rows.layout import Layout, same_layout, signature
 from representer.rows.reader import ahead, recut
 
 Named = tuple[str, Any]
-"""Where a batch is from, for errors, and the batch."""
+"""Where a batch comes from, for errors, and the batch."""
 
 
 class Source:
-    """What opens batches. Subclasses give `batches`, and what they know beforehand."""
+    """A source of batches. Subclasses define `batches`, and what is known before reading."""
 
     passes: float = np.inf
-    """How often it can be opened."""
+    """How many times it can be opened."""
     n_rows: int | None = None
     """Rows of all batches, where that is known before they are read."""
 
     def batches(self, start: int) -> tuple[int, Iterator[Named]]:
-        """Batches from one that is not after row ``start`` on, and how many of their rows are before it."""
+        """Batches from one at or before row ``start``, and how many of their rows precede that row."""
         raise NotImplementedError
 
     def first(self) -> Named:
@@ -37,12 +37,12 @@ class Source:
         raise NotImplementedError
 
     def fingerprint(self) -> str | None:
-        """What tells it from others, or None where its first batch has to do."""
+        """What identifies the source; None where its first batch has to do so."""
         return None
 
 
 class Opened(Source):
-    """A function that opens the same stream again each time: an Arrow reader, or any iterable of batches."""
+    """A function that reopens the same stream on each call: an Arrow reader, or any iterable of batches."""
 
     def __init__(self, factory: Callable[[], Iterable[Any]]):
         self.factory = factory
@@ -103,13 +103,13 @@ def _first(batches: Iterator[Named], what: str) -> Named:
 
 
 class StreamRows(Rows):
-    """Rows of a source, cut at fixed row numbers and read by a thread ahead of the work.
+    """Rows of a source, cut at fixed row numbers and prefetched by a thread.
 
     Parameters
     ----------
     source : Source
     layout : Layout
-        What of a batch is inputs, targets and weights.
+        Which parts of a batch are inputs, targets and weights.
     """
 
     def __init__(self, source: Source, layout: Layout):
@@ -157,7 +157,7 @@ class StreamRows(Rows):
                 continue
             same_layout(X, self._signature, where)
             if (y is not None) != self.has_targets:
-                raise ValueError(f"{where} has {'no' * (y is None)} targets, unlike those before it.")
+                raise ValueError(f"{where} has {'no ' * (y is None)}targets, unlike those before it.")
             yield tables.contiguous(X), tables.contiguous(y), tables.contiguous(w)
 
     def beginning(self) -> Block:
@@ -172,7 +172,7 @@ class StreamRows(Rows):
 
 
 def names_in(batch: Any, layout: Layout, where: str) -> list[str] | None:
-    """The names of the input columns, where a batch has some."""
+    """The names of the input columns, if a batch has any."""
     if isinstance(batch, tuple):
         return tables.names_of(batch[0])
     names = list(batch.column_names) if hasattr(batch, "column_names") else tables.names_of(batch)

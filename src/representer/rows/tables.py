@@ -1,4 +1,4 @@
-"""Some rows of a table, whatever it is: an array, a sparse matrix, a data frame or a list."""
+"""Rows of a table of any type: an array, a sparse matrix, a data frame or a list."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from representer.kernels.prepared import rows_at
 
 
 def number_of_rows(X: Any) -> int:
-    """Rows of a table, which may be none."""
+    """Number of rows of a table, possibly zero."""
     return X.shape[0] if getattr(X, "shape", ()) else len(X)
 
 
 def number_of_columns(X: Any) -> int:
-    """Columns of a table; 1 for a list of objects."""
+    """Number of columns of a table; 1 for a list of objects."""
     shape = getattr(X, "shape", ())
     return int(np.prod(shape[1:])) if len(shape) > 1 else 1
 
@@ -28,16 +28,16 @@ def part(X: Any, start: int, stop: int) -> Any:
 
 
 def at(X: Any, index: np.ndarray) -> Any:
-    """The rows at some places, in that order."""
+    """The rows at some indices, in that order."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
     return rows_at(X, index) if hasattr(X, "shape") else [X[i] for i in index]
 
 
 def contiguous(values: Any) -> Any:
-    """The same values, rows one after the other and aligned in memory, as arrays are that numpy has made.
+    """The same values in row-major order and aligned in memory, like arrays that NumPy has allocated.
 
-    BLAS may round products of others differently. Those that came over a network begin anywhere.
+    BLAS may round products of other arrays differently. Those received over a network need not be aligned.
     """
     if sparse.issparse(values):
         parts = (values.data, values.indices, values.indptr)
@@ -48,7 +48,7 @@ def contiguous(values: Any) -> Any:
 
 
 def stacked(parts: list[Any]) -> Any:
-    """The rows of several tables of the same type, one after the other; None where there are none."""
+    """The rows of several tables of the same type, concatenated; None where these are None."""
     first = parts[0]
     if first is None:
         return None
@@ -62,7 +62,7 @@ def stacked(parts: list[Any]) -> Any:
 
 
 def sliceable(X: Any) -> Any:
-    """X, or what has slices of rows in its place: CSR for sparse matrices, a list for other sequences."""
+    """X in a form that slices by rows: CSR for sparse matrices, a list for other sequences."""
     if sparse.issparse(X):
         return X.tocsr()
     if hasattr(X, "shape") or hasattr(X, "iloc") or isinstance(X, list):

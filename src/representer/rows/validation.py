@@ -12,12 +12,12 @@ from representer.kernels import checks
 from representer.kernels.base import Kernel
 
 MAPPED_ROWS = 2**16
-"""Rows of a memory map that are looked at together."""
+"""Rows of a memory map that are checked at a time."""
 
 
 def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
     """X for the kernel: rows of numbers by scikit-learn's rules, and anything else as it is."""
-    if kernel.on_vectors and _is_plain(X):  # scikit-learn takes as long to find that out as a fit of 100 rows does
+    if kernel.on_vectors and _is_plain(X):  # scikit-learn's own check takes as long as a fit of 100 rows
         if reset:
             reset_fitted(estimator, "feature_names_in_")
             estimator.n_features_in_ = X.shape[1]
@@ -38,7 +38,7 @@ def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
 
 
 def require_numbers(X: Any) -> None:
-    """Raise if columns of a data frame, or an array, hold anything else, such as words or dates."""
+    """Raise if columns of a data frame, or an array, hold anything but numbers, such as words or dates."""
     if not hasattr(X, "columns"):
         if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
             raise TypeError("X holds dates or times; convert them to numbers first, such as days since the first one.")
@@ -64,14 +64,14 @@ def _is_numeric(column: Any) -> bool:
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether X is an array of rows of finite floats, in which no rule of scikit-learn finds a fault."""
+    """Whether X is a 2-D array of finite floats, which passes all checks of scikit-learn."""
     if type(X) is not np.ndarray or X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not X.size:
         return False
     return checks.are_finite(X)
 
 
 def _is_mapped(X: Any) -> bool:
-    """Whether X is a memory map of rows of numbers, which stays one."""
+    """Whether X is a memory map of rows of numbers, which is kept as one."""
     return isinstance(X, np.memmap) and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
 
 

@@ -1,1 +1,1 @@
-"""Rows on Dask: the partitions of a collection, pure tasks on them, and answers that are computed when asked for."""
+"""Rows on Dask: the partitions of a collection, pure tasks on them, and lazily computed predictions."""

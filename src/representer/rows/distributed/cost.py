@@ -1,4 +1,4 @@
-"""What a fit by normal equations takes on a cluster: seconds, memory and bytes moved, from sizes and rates."""
+"""The cost of a fit by normal equations on a cluster: seconds, memory and bytes moved, from sizes and rates."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rates:
-    """Of one worker with one thread, of the driver, and of the network.
+    """Rates of one single-threaded worker, of the driver, and of the network.
 
-    The defaults of values, products, rows and m^3 are CPU seconds of one core of an x86-64 server that had other work,
-    too; those of tasks and of the network are assumptions. ``benchmarks/scale/cluster.py`` measures all of them.
+    The defaults of values, products, rows and m^3 are CPU seconds of one core of an x86-64 server under other load;
+    those of tasks and of the network are assumptions. ``benchmarks/scale/cluster.py`` measures all of them.
     """
 
     value: float = 2.3e-9
@@ -22,13 +22,13 @@ class Rates:
     row: float = 6e-9
     """Seconds to read one row in one pass."""
     task: float = 1.5e-3
-    """Seconds in which driver and scheduler hand out one task and take its answer."""
+    """Seconds for driver and scheduler to dispatch one task and collect its result."""
     solve: float = 5.3e-9
-    """Seconds for each of m^3 on the driver: landmarks from 20 m rows, a root of the metric, eigenvectors."""
+    """Seconds per unit of m^3 on the driver: landmarks from 20 m rows, a root of the metric, eigenvectors."""
     network: float = 1.25e9
-    """Bytes a second through one network card."""
+    """Bytes per second through one network card."""
     start: float = 0.2
-    """Seconds for what does not depend on sizes."""
+    """Seconds that do not depend on sizes."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ClusterCost:
     workers: int = 1
     partition: int = 1_000_000
     samples: int = 2
-    """Passes that pick some rows alone: for the kernel, and for the error of the approximation."""
+    """Passes that only sample rows: for the kernel, and for the error of the approximation."""
     rates: Rates = Rates()
 
     @property
@@ -56,7 +56,7 @@ class ClusterCost:
 
     @property
     def work_seconds(self) -> float:
-        """(n m^2 b + n m (a + (P - 1) a') + (P + 2) n c) / W, by whole partitions: the last ones leave workers idle."""
+        """(n m^2 b + n m (a + (P - 1) a') + (P + 2) n c) / W, in whole partitions: the last round leaves some idle."""
         n, m, rates = self.rows, self.centres, self.rates
         values = rates.value + (self.passes - 1) * rates.exact_value
         total = n * m * (m * rates.product + values) + (self.passes + self.samples) * n * rates.row
@@ -65,45 +65,45 @@ class ClusterCost:
 
     @property
     def tasks(self) -> int:
-        """A leaf for each partition and pass, and of sums one for eight of them, and those above."""
+        """A leaf for each partition and pass, and the nodes of a tree that sums eight at a time."""
         return int(self.partitions * (self.passes * (1 + 1 / 7) + self.samples)) + self.passes
 
     @property
     def driver_seconds(self) -> float:
-        """Tasks one after the other, and m^3."""
+        """Tasks dispatched one after the other, and the m^3 term."""
         return self.tasks * self.rates.task + self.rates.solve * float(self.centres) ** 3
 
     @property
     def moved_bytes(self) -> float:
-        """Sums that are added on another worker than they were taken on: m^2 doubles in one pass, m in others."""
+        """Sums that are added on another worker than they were computed on: m^2 doubles in one pass, m in others."""
         each = 8.0 * (self.centres**2 + (self.passes - 1) * self.centres)
         return self.partitions * each * (1.0 - 1.0 / self.workers)
 
     @property
     def network_seconds(self) -> float:
-        """Through all cards at a time, and the last sums, one after the other, through the driver's."""
+        """Through all network cards at once, and the last sums, one after the other, through the driver's."""
         last = 8.0 * self.centres**2 * -(-self.partitions // 512)
         return self.moved_bytes / (self.workers * self.rates.network) + last / self.rates.network
 
     @property
     def seconds(self) -> float:
-        """Handing out tasks goes on while workers work; a fit waits for the slower of both."""
+        """Tasks are dispatched while workers compute; a fit waits for the slower of the two."""
         handed = self.tasks * self.rates.task
         alone = self.driver_seconds - handed
         return self.rates.start + max(self.work_seconds, handed) + self.network_seconds + alone
 
     @property
     def worker_bytes(self) -> float:
-        """A partition four times (as it was read, prepared, and in two precisions), and nine matrices of m x m."""
+        """Four copies of a partition (as read, prepared, and in two precisions), and nine m x m matrices."""
         return 4 * 8.0 * self.partition * self.columns + 72.0 * self.centres**2
 
     @property
     def driver_bytes(self) -> float:
-        """Some matrices of m x m, and the sample from which landmarks are chosen."""
+        """Some m x m matrices, and the sample from which landmarks are chosen."""
         return 48.0 * self.centres**2 + 8.0 * 20 * self.centres * (self.columns + self.centres)
 
     @property
     def limit(self) -> str:
-        """What the fit waits for most: "work", "driver" or "network"."""
+        """The bottleneck of the fit: "work", "driver" or "network"."""
         parts = {"work": self.work_seconds, "driver": self.driver_seconds, "network": self.network_seconds}
         return max(parts, key=lambda name: parts[name])

@@ -1,8 +1,8 @@
 """Rows of Dask arrays and data frames.
 
-A sum is a task for each partition and a tree of fixed shape above them, so that its bits depend neither on the
-scheduler nor on which worker was faster, or died. Nothing is scattered or pinned, and no worker keeps a state: what is
-lost with a worker is computed again from the graph.
+A sum is one task per partition and a tree of fixed shape above them, so that its bits depend neither on the scheduler
+nor on which worker was faster, or died. Nothing is scattered or pinned, and workers are stateless: what is lost with a
+worker is recomputed from the graph.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from representer.rows.distributed import tasks
 from representer.rows.layout import signature
 
 WAVE = 512
-"""Partitions that are given to the scheduler at a time, between which a checkpoint may be written."""
+"""Partitions submitted to the scheduler at a time; a checkpoint may be written between waves."""
 BRANCHES = 8
-"""Sums that are added by one task."""
+"""Sums that one task adds up."""
 TRIAL_ROWS = 64
-"""Rows on which the driver tries a part, so that loops are compiled there, once, before workers need them."""
+"""Rows on which the driver runs a part first, so that loops are compiled there, once, before workers need them."""
 LOST = "scheduler-connection-lost"
-"""What Dask says of tasks whose scheduler has died."""
+"""Dask's message for tasks whose scheduler has died."""
 EMPTY = "X is empty: none of its partitions has rows."
 
 
 @cache
 def dask() -> Any:
-    """The library, which is there wherever one of its collections is."""
+    """The dask module, which is importable wherever one of its collections exists."""
     return import_module("dask")
 
 
@@ -65,7 +65,7 @@ class DaskRows(Rows):
 
     @cached_property
     def _facts(self) -> list[tasks.Facts]:
-        """Of each partition; one pass where the lengths of partitions are not known."""
+        """Facts of each partition; takes one pass where the lengths of partitions are not known."""
         lengths = getattr(self.X, "chunks", ((np.nan,),))[0]
         if np.isnan(np.sum(lengths)):
             survey = dask().delayed(tasks.facts_of, pure=True)
@@ -84,7 +84,7 @@ class DaskRows(Rows):
 
     @cached_property
     def _first(self) -> Block:
-        """Some rows, of the first partition."""
+        """Some rows of the first partition that has any."""
         few = dask().delayed(tasks.beginning, pure=True)
         for X, y, w in self._parts:
             ((X, y, w),) = self._compute([few(X, y, w, TRIAL_ROWS)])
@@ -134,7 +134,7 @@ class DaskRows(Rows):
     def partial(
         self, part: Part, first: int = 0, sums: Sums = None, after: Callable[[int, Any], Any] | None = None
     ) -> Sums:
-        """As that of all rows, but counted in waves of partitions."""
+        """As in the base class, but blocks are waves of partitions."""
         self._try(part)
         parcel = tasks.Parcel(part)
         leaves = self._leaves(parcel, tasks.summed)
@@ -149,7 +149,7 @@ class DaskRows(Rows):
         return sums
 
     def map(self, part: Part) -> list[Any]:
-        """part(X, y, w) of each partition that has rows, in their order."""
+        """part(X, y, w) of each partition that has rows, in order."""
         self._try(part)
         leaves = self._leaves(tasks.Parcel(part), tasks.mapped)
         return list(self._compute([leaf for leaf, rows in zip(leaves, self.lengths, strict=True) if rows]))
@@ -231,7 +231,7 @@ class DaskRows(Rows):
             ) from error
 
     def _lost(self, error: Exception) -> str:
-        """What to do when the scheduler does not answer any more."""
+        """The error message for a lost scheduler, with what to do about it."""
         said = str(error).split("\n", 1)[0]
         if self._journal is None:
             again = "and repeat the call; with rows(..., checkpoint=path) a fit would go on from there"
@@ -240,7 +240,7 @@ class DaskRows(Rows):
         return f"The connection to Dask's scheduler is lost. Start a scheduler, {again}. Dask says: {said}"
 
     def _try(self, part: Part) -> None:
-        """Run the part on some rows here: errors come at once, and loops are compiled by one process."""
+        """Run the part on some rows in this process: errors surface at once, and loops are compiled only here."""
         if type(part) not in self._tried:
             part(*self._first)
             self._tried.add(type(part))
@@ -257,7 +257,7 @@ def _warn_empty(empty: list[int]) -> None:
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a collection of Dask, which is not imported for the answer."""
+    """Whether X is a Dask collection, without importing Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
@@ -267,7 +267,7 @@ def partitions(collection: Any) -> list[Any]:
 
 
 def aligned(X: Any, values: Any, name: str) -> Any:
-    """Targets or weights cut as X is, or an error that says how to do that."""
+    """Targets or weights partitioned like X, or an error that says how to do that."""
     if values is None:
         return None
     if not is_dask(values):

@@ -1,4 +1,4 @@
-"""Answers of a fitted model about Dask collections, which are computed when somebody asks for them."""
+"""Lazy predictions of a fitted model for Dask collections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from representer.rows.distributed.dask_rows import DaskRows, dask, is_dask
 
 
 def lazily(method: Any) -> Any:
-    """A method of X alone and options, whose answer about a Dask collection is one, too; rows are read in blocks."""
+    """Decorator of a method of X and options: lazy for a Dask collection, and block by block for `Rows`."""
 
     @wraps(method)
     def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
@@ -33,7 +33,7 @@ def lazily(method: Any) -> Any:
 
 
 def in_blocks(model: Any, rows: Rows, answer: Any) -> Any:
-    """Answers about all rows, block by block; several of each row as a tuple of arrays."""
+    """Predictions for all rows, block by block; a tuple of arrays where there are several per row."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None and rows.names is not None and list(names) != list(rows.names):
         raise ValueError(f"The rows have the columns {', '.join(rows.names)}, but the fit had {', '.join(names)}.")
@@ -46,16 +46,16 @@ def in_blocks(model: Any, rows: Rows, answer: Any) -> Any:
 
 
 def is_lazy(method: Any) -> bool:
-    """Whether a method answers lazily already."""
+    """Whether a method is lazy already."""
     return getattr(method, "is_lazy", False)
 
 
 def later(model: Any, X: Any, method: str, options: dict[str, Any]) -> Any:
-    """A Dask array of what a method of the model says of each row; the model is one node of the graph."""
+    """A Dask array of a method's result for each row; the model is one node of the graph."""
     parcel = tasks.Parcel(model)
     node = dask().delayed(parcel, name=f"model-{parcel.key}", pure=True, traverse=False)
     if options.get("return_cov"):
-        raise ValueError("A covariance is one of all rows, and partitions are looked at one by one; ask for arrays.")
+        raise ValueError("A covariance is of all rows at once, but partitions are computed one by one; pass arrays.")
     call: dict[str, Any] = {"model": node, "method": method, "options": options}
     if hasattr(X, "columns"):
         meta, pair = tasks.tried(_two_rows(model, X), parcel, method, options)
@@ -72,7 +72,7 @@ def later(model: Any, X: Any, method: str, options: dict[str, Any]) -> Any:
 
 
 def _two_rows(model: Any, X: Any) -> Any:
-    """Inputs for a trial: those of the fit where they are objects or frames, else made up; Dask makes up gaps, too."""
+    """Inputs for a trial run: those of the fit where they are objects or frames, else made up by Dask, with gaps."""
     made: Any = X._meta_nonempty.iloc[[0, 0]]
     known: Any = getattr(model, "X_fit_", None)
     if hasattr(known, "columns") and hasattr(made, "columns") and set(made.columns) <= set(known.columns):
@@ -81,5 +81,5 @@ def _two_rows(model: Any, X: Any) -> Any:
 
 
 def _apart(answer: Any, meta: np.ndarray) -> tuple[Any, ...]:
-    """Several answers about each row, which tasks have stacked, each by itself."""
+    """Several results per row, which tasks have stacked, as separate arrays."""
     return tuple(answer[..., k] for k in range(meta.shape[-1]))

@@ -1,6 +1,6 @@
-"""What workers do: pure functions of a partition, which a scheduler may run again anywhere when a worker dies.
+"""Tasks for workers: pure functions of a partition, which a scheduler may rerun anywhere when a worker dies.
 
-Keys of tasks name what they compute, so that a task that runs twice gives the same bits under the same name.
+Task keys name what is computed, so that a task that runs twice gives the same bits under the same name.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Facts = tuple[int, int, tuple[Any, ...]]
 
 
 class Parcel:
-    """An object on its way to the workers, as bytes of its own.
+    """An object on its way to the workers, pickled to bytes.
 
-    Arrays that a scheduler sends begin anywhere in memory, and numpy multiplies those that are not aligned by loops of
-    its own, slower and with other roundings than BLAS.
+    Arrays that a scheduler sends need not be aligned in memory, and NumPy multiplies unaligned ones by its own loops,
+    which are slower than BLAS and round differently.
     """
 
     def __init__(self, content: Any):
@@ -34,7 +34,7 @@ class Parcel:
         self.key = blake2b(self.data, digest_size=12).hexdigest()
 
     def open(self) -> Any:
-        """The object, unpacked once for some tasks."""
+        """The object, unpickled once for several tasks."""
         return _opened(self.data)
 
 
@@ -44,7 +44,7 @@ def _opened(data: bytes) -> Any:
 
 
 def block_of(X: Any, y: Any, w: Any, number: int, expected: tuple[Any, ...] | None) -> Block:
-    """Inputs, targets and weights of a partition, of the same layout as the first one that has rows."""
+    """Inputs, targets and weights of a partition, checked to have the layout of the first one that has rows."""
     where = f"Partition {number}"
     X, y, w = plain(X), flat(y, where), flat(w, where)
     if tables.number_of_rows(X):
@@ -64,7 +64,7 @@ def plain(X: Any) -> Any:
 
 
 def flat(values: Any, where: str) -> Any:
-    """Targets or weights of a partition as an array; a single column has one dimension."""
+    """Targets or weights of a partition as an array; a single column becomes one-dimensional."""
     if values is None:
         return None
     if hasattr(values, "columns") and len(values.columns) == 1:
@@ -76,7 +76,7 @@ def flat(values: Any, where: str) -> Any:
 
 
 def facts_of(X: Any) -> Facts:
-    """What a driver needs to know of a partition."""
+    """What the driver needs to know about a partition."""
     X = plain(X)
     return tables.number_of_rows(X), int(getattr(X, "nbytes", 0)), signature(X)
 
@@ -89,7 +89,7 @@ def beginning(X: Any, y: Any, w: Any, k: int) -> Block:
 
 
 def summed(part: Parcel, X: Any, y: Any, w: Any, number: int, expected: tuple[Any, ...]) -> Sums:
-    """The sum of the part over the blocks of a partition, in their order, on one thread."""
+    """The sum of the part over the blocks of a partition, in order, on one thread."""
     X, y, w = block_of(X, y, w, number, expected)
     n, size, sums = tables.number_of_rows(X), rows_per_block(tables.number_of_columns(X)), None
     with _parallel.one_thread():
@@ -110,7 +110,7 @@ def mapped(part: Parcel, X: Any, y: Any, w: Any, number: int, expected: tuple[An
 
 
 def merged(*parts: Sums) -> Sums:
-    """Sums of some partitions, added in their order."""
+    """Sums of some partitions, added in order."""
     sums = None
     for part in parts:
         sums = added(sums, part)
@@ -120,7 +120,7 @@ def merged(*parts: Sums) -> Sums:
 def sampled(
     X: Any, y: Any, w: Any, number: int, expected: tuple[Any, ...], start: int, seed: int, greatest: int
 ) -> tuple[Any, ...] | None:
-    """The hashes of a partition's rows, from row number ``start`` on, that are not above the greatest; and these rows.
+    """The hashes up to ``greatest`` of a partition's rows, numbered from ``start`` on, and these rows.
 
     None if there are none.
     """
@@ -133,12 +133,12 @@ def sampled(
 
 
 def answered(X: Any, model: Any = None, method: str = "", options: dict | None = None) -> np.ndarray:
-    """What a method of a fitted model in a parcel says of a partition, on one thread."""
+    """The result of a method of a fitted model for a partition, on one thread; ``model`` is a `Parcel`."""
     return tried(X, model, method, options or {})[0]
 
 
 def tried(X: Any, model: Any, method: str, options: dict) -> tuple[np.ndarray, bool]:
-    """The same, and whether there are several answers about each row, which are stacked."""
+    """The same, and whether there are several results per row, which are stacked."""
     with _parallel.one_thread():
         found = getattr(model.open(), method)(own(X), **options)
     several = isinstance(found, tuple)
@@ -146,5 +146,5 @@ def tried(X: Any, model: Any, method: str, options: dict) -> tuple[np.ndarray, b
 
 
 def own(X: Any) -> Any:
-    """A partition in memory that numpy has made."""
+    """A partition in memory that NumPy has allocated."""
     return X.copy() if hasattr(X, "columns") else tables.contiguous(X)
