@@ -1,4 +1,4 @@
-"""Gradients of a box-constrained dual from float64 kernel values, where they decide its violation."""
+"""Gradients of a box-constrained dual from float64 kernel values, where they decide its KKT violation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from representer.problems.box import BoxProblem
 from representer.solvers.smo.state import KKT, State, require_finite
 
 EXACT_PAIRS = 2 * 10**5
-"""Kernel values in float64 that a check may take rather than measure the size of roundings."""
+"""Kernel values up to which a check computes all in float64 rather than measure float32 errors."""
 VALUE = 3e-7
-"""Relative standard error of the objective up to which that of g does not matter for it."""
+"""Relative standard error of the objective up to which errors of g need no correction."""
 DEVIATIONS = 10.0
-"""Standard errors by which a gradient may be off."""
+"""Number of standard errors by which a gradient may be off."""
 
 
 def add_products(
@@ -24,7 +24,7 @@ def add_products(
     if len(index) and len(rows):
         K = problem.gram
         if K.stored is not None:
-            if rows is not index:  # changes of one input are added first, so that opposite ones leave no rounding
+            if rows is not index:  # changes of one input are summed first, so that opposite ones cancel exactly
                 _, first, place = np.unique(K.places[index], return_index=True, return_inverse=True)
                 index, change = index[first], np.bincount(place, change)
             K = K.gram
@@ -34,10 +34,10 @@ def add_products(
 
 
 def exact_kkt(problem: BoxProblem, state: State, index: np.ndarray) -> KKT:
-    """Compute g of these coefficients in float64; the KKT conditions of all."""
+    """Recompute g of these coefficients in float64; return the KKT conditions of all."""
     active, wanted = np.flatnonzero(state.c), np.zeros(problem.n, bool)
     wanted[index] = True
-    if 2 * np.count_nonzero(wanted[active]) > len(active):  # a value between two of them serves both
+    if 2 * np.count_nonzero(wanted[active]) > len(active):  # K is symmetric, so values are used twice
         parts, wanted[active] = [active], False
     else:
         parts = []
@@ -49,7 +49,7 @@ def exact_kkt(problem: BoxProblem, state: State, index: np.ndarray) -> KKT:
 
 
 def rebalance(problem: BoxProblem, state: State) -> None:
-    """Put sums over groups right that steps have rounded, by their coefficient with the most room."""
+    """Correct sums over groups for the rounding of steps, by the coefficient farthest from its bounds."""
     off = problem.sums - np.bincount(problem.group_of, state.c, minlength=problem.n_groups)
     for s in np.flatnonzero(off):
         room = np.minimum(problem.upper - state.c, state.c - problem.lower)
@@ -60,10 +60,10 @@ def rebalance(problem: BoxProblem, state: State) -> None:
 
 
 def gradient_errors(problem: BoxProblem, state: State) -> np.ndarray:
-    """Standard errors of a g from float32 values.
+    """Standard errors of g from float32 kernel values.
 
-    Their roundings, whose size is measured on some pairs, give each g_i a standard error of about that size times the
-    root of k_ii and of the sum of c_j^2 k_jj; products round the c_j as well, and steps on a float32 g add their own.
+    Their rounding errors, whose size is measured on some pairs, give each g_i a standard error of about that size times
+    sqrt(k_ii sum_j c_j^2 k_jj); products round the c_j as well, and steps on a float32 g add their own error.
     """
     roots = np.sqrt(np.abs(problem.diagonal))
     rounding = np.hypot(problem.gram.float32_error(), np.finfo(np.float32).eps / np.sqrt(12.0))
@@ -72,12 +72,12 @@ def gradient_errors(problem: BoxProblem, state: State) -> np.ndarray:
 
 
 def checked_kkt(problem: BoxProblem, state: State, kkt: KKT, tol: float, flat: bool) -> tuple[KKT, Any]:
-    """KKT conditions from float64 values where they decide the violation, and the errors of all other gradients.
+    """KKT conditions from float64 values where these decide the violation, and the errors of all other gradients.
 
-    Coefficients whose derivatives are ten standard errors away from both extremes cannot decide. If the violation is
-    below the tolerance, more are computed: all if the error is no small part of the tolerance, so that the duality gap
-    is true, and those that are not zero if it shows in the objective. With ``flat`` these are computed at once, as two
-    passes over tiles take longer than their values.
+    Coefficients whose derivatives are ten standard errors away from both extremes cannot decide it. If the violation is
+    below the tolerance, more gradients are recomputed: all if the error is not a small fraction of the tolerance, so
+    that the duality gap is correct, and those of nonzero coefficients if the error shows in the objective. With
+    ``flat`` these are computed at once, as two passes over tiles take longer than the extra values.
     """
     if not problem.gram.has_float32_error and np.count_nonzero(state.c) * problem.n <= EXACT_PAIRS:
         return exact_kkt(problem, state, np.arange(problem.n)), 0.0
@@ -94,4 +94,4 @@ def checked_kkt(problem: BoxProblem, state: State, kkt: KKT, tol: float, flat: b
     if kkt.violation <= tol and others.any():
         kkt = exact_kkt(problem, state, np.flatnonzero(others))
         near |= others
-    return kkt, np.where(near, 0.0, 0.5 * DEVIATIONS * error)  # of a sum of many half as many are enough
+    return kkt, np.where(near, 0.0, 0.5 * DEVIATIONS * error)  # half as many are enough for a sum of many

@@ -1,4 +1,4 @@
-"""The last digits of box-constrained duals with few coefficients, by Newton steps on those that are free."""
+"""Polishing of small box-constrained duals to full precision, by Newton steps on the free coefficients."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from representer.problems.judgement import TINY
 from representer.solvers.smo.state import KKT, State, take_steps
 
 POLISH_UP_TO = 200
-"""Coefficients up to which the last digits are found."""
+"""Coefficients up to which a dual is polished."""
 TOLERANCES = (np.inf, 1e-5, 1e-7, 1e-9)
-"""Violations to step to, one after the other, until it is known which coefficients are free."""
+"""KKT violations to step to, one after the other, until the set of free coefficients is identified."""
 POLISH_STEPS = 100
-"""SMO steps for each coefficient and tolerance."""
+"""SMO steps per coefficient and tolerance."""
 REGULAR = 1e-12
-"""The reciprocal condition number above which a system of free coefficients has one solution."""
+"""The reciprocal condition number above which a system of free coefficients counts as regular."""
 
 
 def polish(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, limit: int) -> KKT:
-    """The last digits of c and g, once it is known which coefficients are free, or some more steps find out.
+    """Polish c and g to full precision, after some more steps if the free coefficients are not yet identified.
 
-    K is the float64 matrix. Coefficients that are off their sums, or do not lower the violation, are not taken.
+    K is the float64 matrix. Coefficients that are infeasible, or do not lower the KKT violation, are rejected.
     """
     for tol in TOLERANCES:
         if kkt.violation > tol:
@@ -45,7 +45,7 @@ def polish(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, limit: in
 
 
 def _better(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, c: np.ndarray) -> KKT:
-    """The KKT conditions after c is taken, if it is feasible and lowers the violation."""
+    """Accept c if it is feasible and lowers the KKT violation; return the current KKT conditions."""
     g = K @ c - problem.targets
     found = KKT.of(problem, c, g)
     if found.violation < kkt.violation and problem.infeasibility(c) <= FEASIBLE:
@@ -67,10 +67,11 @@ def _settle(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, tol: flo
 
 
 def _newton_step(problem: BoxProblem, c: np.ndarray, g: np.ndarray, K: np.ndarray) -> bool:
-    """Solve for the free coefficients F, as far as the next bound or kink allows; whether it was the whole way.
+    """A Newton step on the free coefficients F, cut at the next bound or kink; whether it was a full step.
 
-    Their changes d solve K_FF d - b = -g_F with sum d = 0 over each group, where g has its part of epsilon. Rows and
-    columns are scaled by the root of k(x, x), and sums to length one, so that neither drowns in the other's rounding.
+    Their changes d solve K_FF d - b = -g_F with sum d = 0 over each group, where g includes the epsilon term. Rows and
+    columns are scaled by 1 / sqrt(k(x, x)), and the sums to unit length, so that neither is lost in the other's
+    rounding.
     """
     kkt = KKT.of(problem, c, g)
     free = np.flatnonzero(kkt.free)
@@ -103,7 +104,7 @@ def _present(problem: BoxProblem, free: np.ndarray) -> np.ndarray:
 
 
 def _solution(system: np.ndarray, right_hand_side: np.ndarray) -> np.ndarray:
-    """That of a symmetric system, by L D L' where it is regular, and otherwise the shortest of its least squares."""
+    """Solve a symmetric system by L D L' where it is regular, and by minimum-norm least squares otherwise."""
     factor, pivots, singular = lapack.dsytrf(system, lower=1)
     largest = float(np.abs(system).sum(axis=0).max())
     if not singular and lapack.dsycon(factor, pivots, largest, lower=1)[0] > REGULAR:

@@ -1,4 +1,4 @@
-"""Duals with few coefficients, whose float64 matrix is at hand from the beginning."""
+"""Duals with few coefficients, whose float64 matrix is stored from the start."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from representer.result import Budget
 from representer.solvers.smo.state import KKT, SMO_STEPS, State, require_finite, take_steps
 
 SMALL_BELOW = 700
-"""Coefficients below which all have float64 values: the check of a float32 matrix would take longer."""
+"""Coefficients below which all kernel values are float64: checking a float32 matrix would take longer."""
 SMALL_BYTES = 12
-"""Bytes of each of their values: in float64 and in float32."""
+"""Bytes per kernel value: in float64 and in float32."""
 SHARED_UP_TO = 3000
 """Inputs of several classes up to which small pairs of them share a float64 matrix."""
 SMALL_CHECKS = 8
-"""How often steps begin anew from a gradient in float64."""
+"""Maximum number of restarts from a float64 gradient."""
 FLOAT32_STEPS = 1e-5
-"""The violation that float32 steps resolve, relative to the greatest derivative."""
+"""The KKT violation that float32 steps resolve, relative to the largest derivative."""
 FLOAT32_LIMIT = 1e30
-"""Kernel values from which float32 leaves no room for sums of them."""
+"""Kernel values from which sums may overflow float32."""
 STEPS_EACH = 100
-"""Float32 steps for each coefficient, after which they are float64."""
+"""Float32 steps per coefficient, after which steps are float64."""
 
 
 class Values:
     """Float64 kernel values of a dual's inputs.
 
-    ``columns`` are the row and column of each coefficient, in order when not given; several may have the same.
+    ``columns`` are the row and column of each coefficient, in order when not given; coefficients may share them.
     """
 
     def __init__(self, matrix: np.ndarray, columns: np.ndarray | None = None):
@@ -60,7 +60,7 @@ def pairs_are_small(sizes: np.ndarray) -> bool:
 
 
 def pairs_share_doubles(sizes: np.ndarray, room: int, threads: int, matrices: int = 1) -> bool:
-    """Whether they do, as there is room for so many of these matrices."""
+    """Whether they do: pairs are small, and there is room for this many matrices."""
     return pairs_are_small(sizes) and 8 * matrices * int(sizes.sum()) ** 2 + pair_bytes(sizes, threads) <= room
 
 
@@ -70,7 +70,7 @@ def pair_bytes(sizes: np.ndarray, threads: int) -> int:
 
 
 def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Values]:
-    """Steps on the matrix of all coefficients, float32 first, and g anew from float64 values; KKT conditions and K."""
+    """Steps on the full matrix, first in float32, with g recomputed in float64; returns KKT conditions and K."""
     tol, progress, limit = budget.tol, budget.progress, budget.max_iter
     order: Any = slice(None) if problem.groups is None else np.argsort(problem.groups, kind="stable")
     K, groups = _values(problem, order), problem.group_of[order]
@@ -101,7 +101,7 @@ def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Value
 
 
 def _values(problem: BoxProblem, order: Any) -> Values:
-    """Float64 values, computed in an order in which groups stand together, or in a matrix that several duals share."""
+    """Float64 values, computed with groups contiguous, or from a matrix that several duals share."""
     if (stored := problem.gram.stored) is not None:
         whole = problem.gram.index is None and len(stored) == problem.n
         return Values(stored, None if whole else problem.gram.places)
@@ -112,8 +112,8 @@ def _values(problem: BoxProblem, order: Any) -> Values:
 
 
 def _kkt(problem: BoxProblem, state: State, K: Values) -> KKT:
-    """The KKT conditions at g = K c - t, computed anew."""
+    """The KKT conditions at g = K c - t, which is recomputed."""
     if state.c.any():
         np.subtract(K @ state.c, problem.targets, out=state.g)
-        require_finite(state.g)  # steps read no kernel values between coefficients that did not change
+        require_finite(state.g)  # steps read no kernel values between unchanged coefficients
     return KKT.of(problem, state.c, state.g)

@@ -1,4 +1,4 @@
-"""The state of a box-constrained dual on the way to its solution, its KKT conditions, and SMO steps."""
+"""The state of a box-constrained dual during its solution, its KKT conditions, and SMO steps."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from representer.problems.box import BoxProblem
 from representer.result import Progress
 
 OUT_OF_CACHE = 2500
-"""Coefficients from which rows of their matrix are in no cache when they are needed.
+"""Coefficients from which rows of their matrix do not stay in cache.
 
-Two threads are faster then, and conjugate directions, which need fewer and longer steps."""
+Then two threads are faster, and so are conjugate directions, which take fewer but longer steps.
+"""
 PATIENCE = 2 * 10**6, 10**4
-"""Spin budget of one thread, in all and for each step, before it goes on alone: about half a nanosecond a spin."""
+"""Spin budget of a thread, in total and per step, before it continues alone: about half a nanosecond per spin."""
 AT_ONCE = 50_000
 """SMO steps between progress and interrupt checks."""
 SMO_STEPS = "SMO steps"
@@ -32,22 +33,22 @@ Box = tuple[np.ndarray, np.ndarray, np.ndarray, float, np.ndarray]
 
 @dataclass
 class State:
-    """Coefficients c, g = K c - t, the matrix that values come from, a working set, and the work so far."""
+    """Coefficients c, the gradient g = K c - t, the source of kernel values, a working set, and the work so far."""
 
     c: np.ndarray
     g: np.ndarray
     gram: Any
-    """K in the precision of the steps' corrections."""
+    """K in the precision of gradient corrections."""
     working: Submatrix
     float32_gradient: bool = True
     """Whether steps may keep g in float32."""
     rounding_error: float = 0.0
-    """The standard error that this gave it."""
+    """The standard error of g from float32 steps."""
     stopped: bool = False
-    """Whether the progress function said so."""
+    """Whether the progress callback asked to stop."""
     one_thread: bool = False
     from_zero: bool = False
-    """Whether all coefficients were zero at first."""
+    """Whether the fit started from zero coefficients."""
     steps: int = 0
     rounds: int = 0
 
@@ -56,9 +57,9 @@ class State:
 class KKT:
     """The KKT conditions  g_down_i <= -b_s <= g_up_i  of each coefficient i, b_s the intercept of its group s.
 
-    These are the one-sided derivatives of the objective at c_i: g_i + epsilon and g_i - epsilon at the kink, infinite
-    at a bound, and equal for free coefficients. ``low`` is the least g_up of each group and ``high`` the greatest
-    g_down; the violation is the greatest high - low.
+    g_up and g_down are the one-sided derivatives of the objective at c_i: g_i + epsilon and g_i - epsilon at the kink,
+    infinite at a bound, and equal for free coefficients. ``low`` is the smallest g_up of each group and ``high`` the
+    largest g_down; the KKT violation is the largest high - low.
     """
 
     g_up: np.ndarray
@@ -71,7 +72,7 @@ class KKT:
 
     @classmethod
     def of(cls, problem: BoxProblem, c: np.ndarray, g: np.ndarray, index: Any = slice(None)) -> KKT:
-        """Those of all coefficients, or of the ones with this index."""
+        """The KKT conditions of all coefficients, or of those at ``index``."""
         c, g, lower, upper = c[index], g[index], problem.lower[index], problem.upper[index]
         g_up, g_down, free, group = np.empty_like(g), np.empty_like(g), np.empty(len(g), bool), problem.group_of[index]
         low, high = np.empty(problem.n_groups), np.empty(problem.n_groups)
@@ -80,19 +81,19 @@ class KKT:
 
     @property
     def intercepts(self) -> np.ndarray:
-        """b of each group: minus the mean derivative of the free coefficients, or minus the middle of low and high."""
+        """b of each group: minus the mean derivative of free coefficients, or minus the midpoint of low and high."""
         b = np.empty_like(self.low)
         loops.intercepts(self.g_up, self.g_down, self.group, self.low, self.high, b)
         return b
 
     @property
     def middle(self) -> np.ndarray:
-        """Between low and high, of each group."""
+        """The midpoint of low and high of each group."""
         ends = self.low + self.high
-        return np.where(np.isfinite(ends), 0.5 * ends, 0.0)  # infinite where all of a group are at one bound
+        return np.where(np.isfinite(ends), 0.5 * ends, 0.0)  # infinite if a whole group is at one bound
 
     def aim(self, tol: float) -> float:
-        """The violation to step to: a tenth of the present one when far from the solution, less than tol when near."""
+        """The KKT violation to step to: a tenth of the current one far from the solution, less than tol near it."""
         return 0.5 * tol if self.violation < 0.5 else max(0.5 * tol, 0.1 * self.violation)
 
     @property
@@ -102,7 +103,7 @@ class KKT:
 
     @property
     def worst(self) -> np.ndarray:
-        """The coefficients with the least g_up and with the greatest g_down, in each group."""
+        """The coefficients with the smallest g_up and with the largest g_down in each group."""
         pairs = []
         for s in range(len(self.low)):
             mine = self.group == s
@@ -110,12 +111,12 @@ class KKT:
         return np.array(pairs)
 
     def priority(self, aim: float, seed: int) -> np.ndarray:
-        """Working-set priorities: the violation of each coefficient, raised above all others for the free ones.
+        """Working-set priorities: the KKT violation of each coefficient, raised above all others for free ones.
 
-        Zero for those that violate less than the aim, which no step would touch.
+        Zero for bounded ones that violate less than ``aim``, which no step would touch.
         """
         violations = self.violations
-        # equal violations, as all are at first, are broken by chance and not by the order of the data
+        # ties, as all are at first, are broken at random, not by the order of the data
         chance = np.random.default_rng(seed).uniform(1.0, 1.001, len(violations))
         priority = np.where(violations > aim, violations * chance, 0.0)
         priority[self.free] += violations.max()
@@ -132,7 +133,7 @@ def take_steps(
     state: State,
     progress: Progress | None,
 ) -> float:
-    """SMO steps that change g and c, with progress and interrupt checks; the violation that they end with."""
+    """SMO steps that update g and c, with progress and interrupt checks; returns the final KKT violation."""
     violation, last, spans = np.inf, state.steps + limit, box[-1]
     far = len(g) >= OUT_OF_CACHE
     one_group, two_threads = len(spans) > 1 and spans[0, 2] == spans[-1, 2], not state.one_thread
@@ -153,9 +154,9 @@ def take_steps(
 def _steps_out_of_cache(
     K: np.ndarray, g: np.ndarray, c: np.ndarray, box: Box, aim: float, most: int, two_threads: bool
 ) -> tuple[int, float, bool]:
-    """Steps along conjugate directions by two threads, and by one alone after a timeout; whether there was none.
+    """Steps along conjugate directions by two threads, or by one after a timeout; whether there was no timeout.
 
-    A timeout means that one of them has no processor of its own. The steps are the same.
+    A timeout means that the threads do not have a core each. The steps are the same.
     """
     before, g_up, g_down, along, taken = c.copy(), np.empty_like(g), np.empty_like(g), np.zeros_like(g), 0
     one_sided_gradients(g, c, *box[1:4], g_up, g_down)
@@ -173,24 +174,24 @@ def _steps_out_of_cache(
 def _by_two(
     K: np.ndarray, moving: tuple[np.ndarray, np.ndarray, np.ndarray], c: np.ndarray, box: Box, aim: float, most: int
 ) -> tuple[int, float, bool]:
-    """These steps by two threads, until a timeout of one of them; whether there was none."""
+    """These steps by two threads, until one times out; whether there was no timeout."""
     lines, never = spin_barrier.new_lines(4), np.iinfo(np.int64).max
     steps, shared, stop = out_of_cache.smo_steps_out_of_cache, (aim, most, PATIENCE, lines), out_of_cache.STOP
     own = c.copy()
     with _parallel.workers(1) as pool:
         other = pool.submit(lambda: steps(K, *moving, own, *box, *shared, 1))
-        other.add_done_callback(lambda _: lines[1::2, 0].fill(never))  # a thread that failed holds up no other
+        other.add_done_callback(lambda _: lines[1::2, 0].fill(never))  # a failed thread must not block the other
         try:
             taken, violation = steps(K, *moving, c, *box, *shared, 0)
             timeout = bool(lines[:2, stop].any())
-        finally:  # nor does one that was interrupted before its first step
+        finally:  # nor must one interrupted before its first step
             lines.view(np.float64)[0, stop], lines[0, 0] = 1.0, never
             other.result()
     return taken, violation, not timeout
 
 
 def require_finite(values: np.ndarray) -> None:
-    """Raise where kernel values cannot be stepped on, which would never end."""
+    """Raise if kernel values are not finite, on which steps would never end."""
     if not np.isfinite(values).all():
         raise ValueError(
             "The kernel has values that are not finite, or too large for float32; scale the inputs, or use another one."

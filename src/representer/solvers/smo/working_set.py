@@ -23,24 +23,24 @@ from representer.solvers.smo.state import KKT, SMO_STEPS, State, require_finite,
 FLAT_UP_TO = 6000
 """Coefficients up to which all of them form the first working set."""
 SET_SIZE = 8192
-"""Least size of the working set beyond that."""
+"""Minimum size of the working set beyond that."""
 SPARE = 3 * SET_SIZE // 8
-"""Coefficients that it has at least on top of the free ones."""
+"""Minimum number of coefficients in it besides the free ones."""
 MAX_SIZE = 2 * SET_SIZE
 """The largest working set."""
 SHRINK_FROM = 1200
-"""Size of a working set from which it is shrunk also on the way to the tolerance."""
+"""Size from which a working set is also shrunk while stepping to the tolerance."""
 STEPS_TO_SHRINK = 2
 """Steps per variable between shrinking checks."""
 FLOAT32_GRADIENT = 1e-4
-"""The violation to step to, relative to the derivatives, below which steps need g in float64."""
+"""The target KKT violation, relative to the derivatives, below which steps need g in float64."""
 MANY_STEPS = 100
-"""Steps for each coefficient from which they need it, too: so many hint at what float32 cannot resolve."""
+"""Steps per coefficient after which they need it, too: that many suggest differences that float32 cannot resolve."""
 CHECKS = 8
 """Maximum float64 re-checks before giving up."""
 
 INPUT_COPIES = 3.5
-"""Prepared inputs in float64, those in float32 and the rows of a check, in units of the first."""
+"""Memory for inputs prepared in float64, in float32 and for the rows of a check, in units of the first."""
 MATRIX_COPIES = 1.5
 """The same for inputs that are rows of a precomputed matrix."""
 KEPT, PARTLY_KEPT = "all kernel values fit the memory", "n is large, so only a working set's matrix is kept"
@@ -50,7 +50,7 @@ way_out = "use fewer rows, or a larger memory="
 
 
 def cost(problem: BoxProblem, budget: Budget) -> Plan:
-    """The plan for one dual; several pairs of classes share values, see `cost_of_pairs`."""
+    """The plan for one dual; for pairs of classes, which share kernel values, see `cost_of_pairs`."""
     return cost_of_pairs(problem.gram, np.array([problem.n]), budget)
 
 
@@ -68,7 +68,7 @@ def cost_of_pairs(gram: Any, sizes: np.ndarray, budget: Budget) -> Plan:
                                                                          room and so many coefficients are free
     ===========================  ======================================  ===============================================
 
-    Prepared inputs and a tile for each thread come on top.
+    Prepared inputs and a tile per thread come on top.
     """
     n, room = len(gram), _room(gram, budget)
     largest = int(np.sort(sizes)[-2:].sum())  # coefficients of the largest dual
@@ -89,7 +89,7 @@ def cost_of_pairs(gram: Any, sizes: np.ndarray, budget: Budget) -> Plan:
 
 
 def keeps_all_values(n: int, budget: Budget) -> bool:
-    """Whether values of all pairs of classes fit the memory, so that none is computed twice."""
+    """Whether the kernel values of all pairs of classes fit the memory, so that none is computed twice."""
     return n <= FLAT_UP_TO or stores_matrix(n, budget.memory)
 
 
@@ -99,14 +99,14 @@ def shares_doubles(gram: Any, sizes: np.ndarray, budget: Budget) -> bool:
 
 
 def keep(gram: Any, budget: Budget) -> Stored:
-    """All values of a matrix, for a dual with several coefficients for each input, as `cost` announces them."""
+    """The matrix with all values stored, as `cost` plans it, for a dual with several coefficients per input."""
     if _is_small(len(gram), _room(gram, budget)):
         return Stored.of(gram.astype(np.float64), np.float64)
     return Stored(gram, Stored.of(precise_enough(gram), np.float32).values)
 
 
 def overhead(gram: Any, budget: Budget) -> int:
-    """Bytes of prepared inputs and of a tile for each thread, which matrices come on top of."""
+    """Bytes of prepared inputs and of a tile per thread; matrices come on top."""
     tiles = _parallel.TILE_BYTES * (budget.threads or _parallel.default_threads())
     in_memory = isinstance(gram.X, np.ndarray) and not isinstance(gram.X, np.memmap)  # prepared now, or on demand
     inputs = max(gram.nbytes, gram.X.nbytes if in_memory else 0) * 8 // gram.dtype.itemsize
@@ -114,12 +114,12 @@ def overhead(gram: Any, budget: Budget) -> int:
 
 
 def _room(gram: Any, budget: Budget) -> int:
-    """Bytes of the memory that are left for matrices; negative if not even inputs and tiles fit."""
+    """Bytes left for matrices; negative if not even inputs and tiles fit."""
     return budget.memory - overhead(gram, budget)
 
 
 def _is_small(n: int, room: float) -> bool:
-    """Whether a dual has float64 values of all its coefficients."""
+    """Whether a dual is small enough to store all its kernel values in float64."""
     return n < min(small.SMALL_BELOW, FLAT_UP_TO) and small.SMALL_BYTES * n * n <= room
 
 
@@ -130,14 +130,16 @@ def matrix_bytes(n: int, room: float = np.inf) -> int:
 
 @_parallel.one_blas_thread()  # products are small, and results do not depend on the number of threads
 def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | None = None) -> Result:
-    """Rounds of: choose the free coefficients and the worst violators, step on them alone, correct all gradients.
+    """Rounds of working-set selection (free coefficients and worst violators), SMO steps, and gradient updates.
 
-    Steps keep g in float32 as long as that resolves it, and otherwise in float64, and take kernel values in float32
-    until the violation that they show is below the tolerance. Then it is computed from float64 values, which few
-    coefficients have from the beginning, wherever they can decide it; again after all further steps, which are float64
-    from then on. So a fit ends with the true violation below the tolerance, or says that it did not.
+    Steps keep g in float32 as long as that resolves it, and otherwise in float64, and use float32 kernel values until
+    the KKT violation that these show is below the tolerance. Then the violation is recomputed from float64 values
+    wherever they can decide it, and again after any further steps, which are float64 from then on; small duals use
+    float64 values from the start. So a fit ends with the true violation below the tolerance, or reports that it did not
+    converge.
 
-    ``start`` are coefficients within their boxes and with the problem's sums; zero when not given.
+    ``start`` is a warm start: feasible coefficients, within their boxes and with the problem's sums; zero when not
+    given.
     """
     begin, n, gram = perf_counter(), problem.n, problem.gram
     c = np.zeros(n) if start is None else start.astype(np.float64)
@@ -170,7 +172,7 @@ def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | 
 
 
 def _rounds(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Any]:
-    """Rounds on working sets, with float32 values and a check in float64; the errors of gradients."""
+    """Rounds on working sets, with float32 values and a float64 check; returns KKT conditions and gradient errors."""
     tol, progress, limit = budget.tol, budget.progress, budget.max_iter
     state.one_thread = (problem.gram.threads or _parallel.default_threads()) == 1
     moved = np.flatnonzero(state.c)
@@ -192,16 +194,16 @@ def _rounds(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Any
             stuck = False
         elif stuck or len(state.working.index) == problem.n:
             break
-        else:  # the working set has no pair to step on, so another one is chosen
+        else:  # no violating pair in the working set, so select another one
             stuck, state.working.index = True, np.empty(0, int)
-    # where it stopped on the way, what was reached is computed from float64 values, too
+    # where it stopped early, the violation reached is computed from float64 values, too
     if checked == state.steps:
         return kkt, error
     return exact_kkt(problem, state, np.arange(problem.n)), 0.0
 
 
 def _select(problem: BoxProblem, state: State, kkt: KKT, budget: Budget) -> None:
-    """Working-set selection: the free coefficients and the worst violators, behind others or in a new set.
+    """Working-set selection: the free coefficients and the worst violators, appended or in a new set.
 
     Bounded variables are shrunk when that pays; KKT violators re-enter.
     """
@@ -213,15 +215,15 @@ def _select(problem: BoxProblem, state: State, kkt: KKT, budget: Budget) -> None
     priority = kkt.priority(kkt.aim(budget.tol), state.rounds)
     most = min(n, MAX_SIZE, max(2, int(np.sqrt(max(_room(problem.gram, budget), 0) // 4))))
     free = int(np.count_nonzero(kkt.free))
-    # the first set of a fit from zero is a sample, of violators at least, so its share of free ones is an estimate
+    # the first set of a fit from zero is a sample of violators, so its fraction of free ones is an estimate
     first = state.from_zero and state.rounds == 1 and len(working.index) > 0
     expected = n * free // len(working.index) if first else 0
     size = min(most, max(SET_SIZE, free + SPARE, expected))
     wanted = np.flatnonzero(priority > 0.0)
     if len(wanted) > size:
-        if free > size // 2:  # free ones alone may have no pair to step on
+        if free > size // 2:  # free ones alone may hold no violating pair
             priority[_largest(kkt.violations, wanted, size // 2)] += 2.0 * priority.max()
-        priority[kkt.worst] += priority.max()  # else there may be no pair among them, either
+        priority[kkt.worst] += priority.max()  # else these may hold no violating pair, either
         wanted = np.sort(_largest(priority, wanted, size))
     new = np.setdiff1d(wanted, working.index, assume_unique=True)
     if not working.has_room_for(len(new)):
@@ -234,22 +236,22 @@ def _select(problem: BoxProblem, state: State, kkt: KKT, budget: Budget) -> None
 
 
 def _largest(values: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
-    """Those of the index that have the largest values."""
+    """The ``count`` entries of the index with the largest values."""
     return index[np.argpartition(-values[index], count - 1)[:count]]
 
 
 def _by_groups(problem: BoxProblem, index: np.ndarray) -> np.ndarray:
-    """An index in an order in which those of a group stand together."""
+    """An index sorted so that groups are contiguous."""
     return index if problem.groups is None else index[np.argsort(problem.groups[index], kind="stable")]
 
 
 def _pays(state: State, kept: np.ndarray) -> bool:
-    """Whether removing all others takes less time than steps take for them, if as many follow as there were."""
+    """Whether shrinking to ``kept`` costs less than it saves, if as many steps follow as there were."""
     return len(kept) ** 2 < state.steps * (len(state.working.index) - len(kept))
 
 
 def _settle(problem: BoxProblem, state: State, kkt: KKT, budget: Budget) -> bool:
-    """Step on the working set, which is shrunk on the way, and correct g elsewhere; False if nothing moved."""
+    """Step on the working set, shrinking it on the way, and update g elsewhere; False if nothing moved."""
     c, g, working, tol = state.c.copy(), state.g.copy(), state.working, budget.tol
     aim = 0.5 * tol if len(working.index) == problem.n else kkt.aim(tol)
     while True:
@@ -276,7 +278,7 @@ def _settle(problem: BoxProblem, state: State, kkt: KKT, budget: Budget) -> bool
 
 
 def _step(problem: BoxProblem, state: State, middle: np.ndarray, aim: float, most: int, budget: Budget) -> int:
-    """At most so many SMO steps on the working set, which correct its g; how many it took."""
+    """At most ``most`` SMO steps on the working set, which update its g; returns how many were taken."""
     working, before, progress = state.working, state.steps, budget.progress
     order = np.arange(len(working.index))
     if problem.groups is not None:
@@ -286,12 +288,12 @@ def _step(problem: BoxProblem, state: State, middle: np.ndarray, aim: float, mos
     require_finite(diagonal)
     box = diagonal, problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns, SPAN)
     centre = middle[groups]
-    size = np.partition(np.abs(g - centre), len(g) // 2)[len(g) // 2]  # the median takes four times as long
+    size = np.partition(np.abs(g - centre), len(g) // 2)[len(g) // 2]  # np.median takes four times as long
     left, violation = min(most, MANY_STEPS * problem.n - before), np.inf
     if state.float32_gradient and aim > FLOAT32_GRADIENT * size and left > 0:
         single = (g - centre).astype(np.float32)
         violation = take_steps(K, single, c, box, aim, left, state, progress)
-        # a rounding is uniform within half a unit of the last place
+        # a rounding error is uniform within half a unit in the last place
         rounding = np.finfo(np.float32).eps / np.sqrt(12.0) * float(np.abs(single).max())
         state.rounding_error = float(np.hypot(state.rounding_error, rounding * np.sqrt(state.steps - before)))
         g = single + centre
@@ -302,7 +304,7 @@ def _step(problem: BoxProblem, state: State, middle: np.ndarray, aim: float, mos
 
 
 def _use_float64(problem: BoxProblem, state: State) -> None:
-    """Step and correct in float64; build the matrix anew from float64 if float32 inputs are too coarse even for it."""
+    """Step and update in float64; rebuild the working matrix from float64 inputs if float32 ones are too coarse."""
     state.float32_gradient = False
     if state.gram.dtype == np.float32:
         state.gram = problem.gram.astype(np.float64)
