@@ -17,36 +17,36 @@ from representer.result import Budget, Plan
 from representer.solvers.eigendecomposition import Path, bytes_of_path, leave_out, plan_of_path
 
 BAND_FROM = 2000
-"""Rows from which alphas go by band reduction. On one thread, with 50 alphas, an eigendecomposition took 0.7 of its
-time at 1,000 rows, 1.15 at 2,000 and 1.5 at 3,000."""
+"""Least number of rows for a band reduction. On one thread, with 50 alphas, an eigendecomposition took 0.7 times as
+long at 1,000 rows, 1.15 at 2,000 and 1.5 at 3,000."""
 ROWS_FOR_EACH_ALPHA = 40
-"""Rows for each alpha of a path that a band reduction needs, because every alpha costs it more."""
+"""Least number of rows per alpha for a band reduction, because each alpha costs more than with eigenvectors."""
 WIDTH = 24
-"""Diagonals of B below the main one. More make the reduction faster, and each alpha slower."""
+"""Bandwidth: diagonals of B below the main one. A larger one makes the reduction faster and each alpha slower."""
 GROUP = 120
-"""Reflections that are applied together, some panels of WIDTH columns."""
+"""Householder reflections that are applied together, several panels of WIDTH columns."""
 COLUMNS = 320
-"""Columns of Q that a thread finds at a time."""
+"""Columns of Q that a thread computes at a time."""
 PRODUCT_RUNS = 4
-"""Sums of a product A V, each as large as the whole."""
+"""Partial sums of a product A V, each as large as the whole."""
 FACTORS = 25
 """Alphas whose factors are stored at a time."""
 STRIP = 48
-"""Columns of Q' that a thread takes at a time, so few that the last rows of L^(-1) Q' stay in the first-level cache."""
+"""Columns of Q' that a thread takes at a time, few enough that the last rows of L^(-1) Q' stay in the L1 cache."""
 
 Reflections = tuple[np.ndarray, np.ndarray]
-"""V and T of a product I - V T V' of reflections that change the last len(V) rows."""
+"""V and T of a product I - V T V' of Householder reflections that change the last len(V) rows."""
 
 
 class BandReduction:
     """D K D = Q B Q' with Q orthogonal and B banded; then G = (D K D + alpha I)^(-1) = Q (B + alpha I)^(-1) Q'.
 
-    With the Cholesky factor B + alpha I = L L' the diagonal of G is that of |L^(-1) Q'|^2 summed over rows. It takes
-    8/3 n^3 operations, nearly all in products of matrices, where an eigendecomposition waits for the memory; and
-    48 n^2 more for each alpha, where an eigendecomposition takes 4 n^2.
+    With the Cholesky factor B + alpha I = L L', the diagonal of G holds the squared column norms of L^(-1) Q'. It takes
+    8/3 n^3 operations, nearly all in matrix products, where an eigendecomposition is memory-bound; and 48 n^2 more for
+    each alpha, where an eigendecomposition takes 4 n^2.
 
-    An alpha that is zero to rounding next to D K D, or a matrix that has negative eigenvalues below -alpha, raises
-    LinAlgError: those are for an eigendecomposition.
+    An alpha that is zero to rounding relative to D K D, or a matrix with eigenvalues below -alpha, raises LinAlgError:
+    these need an eigendecomposition.
     """
 
     name = "band_reduction"
@@ -55,7 +55,7 @@ class BandReduction:
     def cost(problem: RidgeProblem, budget: Budget, alphas: np.ndarray) -> Plan:
         """1.5 n^2 doubles, 8/3 n^3 operations in matrix products and 48 n^2 for each alpha."""
         n, different = problem.n, np.unique(alphas, axis=1).size  # targets with the same path share it
-        reduction = 4 * n * n + 8 * n * 6 * GROUP  # reflections, and what a group of them is found with
+        reduction = 4 * n * n + 8 * n * 6 * GROUP  # reflections, and the workspace of a group
         factors = 8 * n * (WIDTH + 4) * min(len(alphas), FACTORS) + bytes_of_path(problem, alphas)
         bytes_, seconds = 8 * n * n + max(reduction, factors), 4e-11 * n**3 + 1e-8 * n**2 * different
         plan = plan_of_path(BandReduction.name, problem, bytes_, seconds, budget)
@@ -87,7 +87,7 @@ class BandReduction:
     def at(self, alphas: np.ndarray, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """The diagonals of G, and the solutions of these right-hand sides, of shape (n, n_alphas, n_columns)."""
         n, inside = self.problem.n, self.inside[:, columns]
-        self._factor(alphas.min())  # raises before long work
+        self._factor(alphas.min())  # raise before the long work
         diagonal, solutions = np.empty((len(alphas), n)), np.empty((n, len(alphas), len(columns)))
         rows = np.zeros((min(len(alphas), FACTORS), -(-n // 4) * 4, WIDTH + 4))
         for some in _parallel.split(len(alphas), FACTORS):
@@ -97,7 +97,7 @@ class BandReduction:
     def _some_at(
         self, alphas: np.ndarray, inside: np.ndarray, rows: np.ndarray, diagonal: np.ndarray, solutions: np.ndarray
     ) -> None:
-        """The rows of L as `banded.column_norms` wants them, the diagonal of G and B's solutions, for some alphas."""
+        """For these alphas: rows of L as `banded.column_norms` needs them, the diagonal of G and solutions with B."""
         n, padded = self.problem.n, rows.shape[1]
 
         def factorise(run: Any) -> None:
@@ -123,7 +123,7 @@ class BandReduction:
         _map(_parallel.split(n, STRIP), substitute, self.problem.gram.threads)
 
     def _factor(self, alpha: float) -> np.ndarray:
-        """U of B + alpha I = U'U by its diagonals; its columns are the rows of L."""
+        """U of B + alpha I = U'U in banded storage; its columns are the rows of L."""
         shifted = self.B.copy(order="F")
         shifted[-1] += alpha
         return cholesky_banded(shifted, overwrite_ab=True, check_finite=False)
@@ -133,12 +133,12 @@ class BandReduction:
 
 
 def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, list[Reflections]]:
-    """B = Q'AQ by its diagonals (see scipy's cholesky_banded, upper form), for a symmetric A.
+    """B = Q'AQ in banded storage (see scipy's cholesky_banded, upper form), for a symmetric A.
 
-    Of A the upper triangle is read, and squares of GROUP rows on the diagonal.
+    Only the upper triangle of A and the diagonal blocks of GROUP rows are read.
 
-    A panel of columns is eliminated by the reflections of its QR decomposition, together I - V T V'. They change what
-    is right of it by A -= V W' + W V', W = Y - V T'V'Y / 2, Y = A V T. The changes of a group of panels are made
+    A panel of columns is eliminated by the reflections of its QR decomposition, together I - V T V'. They update the
+    trailing matrix by A -= V W' + W V', W = Y - V T'V'Y / 2, Y = A V T. The updates of a group of panels are applied
     together; until then they are subtracted from what is read, a panel or the product A V. A is overwritten.
     """
     n = len(A)
@@ -153,7 +153,7 @@ def reduce(A: np.ndarray, threads: int | None = None) -> tuple[np.ndarray, list[
 
 
 def _eliminate_group(A: np.ndarray, B: np.ndarray, changes: np.ndarray, threads: int | None) -> np.ndarray:
-    """The scales of the reflections of the first panels; their diagonals go to B, [V_1 W_1 V_2 W_2 ...] to changes."""
+    """The scales of the first panels' reflections; writes their diagonals to B, [V_1 W_1 V_2 W_2 ...] to changes."""
     n, scales = len(A), np.zeros(GROUP)
     changes[:] = 0.0
     for start in range(0, min(GROUP, n), WIDTH):
@@ -176,7 +176,7 @@ def _eliminate_group(A: np.ndarray, B: np.ndarray, changes: np.ndarray, threads:
 
 
 def _swapped(changes: np.ndarray) -> np.ndarray:
-    """[W_1 V_1 W_2 V_2 ...], with which [V_1 W_1 V_2 W_2 ...] multiplies to the sum of all V W' + W V'."""
+    """[W_1 V_1 W_2 V_2 ...], whose product with [V_1 W_1 V_2 W_2 ...]' is the sum of all V W' + W V'."""
     return changes.reshape(len(changes), -1, 2, WIDTH)[:, :, ::-1].reshape(changes.shape)
 
 
@@ -200,7 +200,7 @@ def _triangle(V: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def _product(A: np.ndarray, changes: np.ndarray, V: np.ndarray, threads: int | None) -> np.ndarray:
-    """(A - changes) V, where the upper triangle of A is complete for squares that end with a group."""
+    """(A - changes) V, where the diagonal blocks of A are complete up to the end of a group."""
     head, coefs = GROUP - WIDTH - changes.shape[1] // 2, _swapped(V.T @ changes)
     rows = _parallel.split(len(V), -(-len(V) // PRODUCT_RUNS))
 
@@ -215,7 +215,7 @@ def _product(A: np.ndarray, changes: np.ndarray, V: np.ndarray, threads: int | N
 
 
 def _update(A: np.ndarray, changes: np.ndarray, threads: int | None) -> None:
-    """A -= V W' + W V' for all changes, after the rows and columns of their group."""
+    """A -= V W' + W V' for all changes, beyond the rows and columns of their group."""
 
     def visit(run: Any) -> None:
         for rows in run:
@@ -226,7 +226,7 @@ def _update(A: np.ndarray, changes: np.ndarray, threads: int | None) -> None:
 
 
 def orthogonal(reflections: list[Reflections], out: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """Q', the rows of the product from the last reflections on, some at a time, written to out."""
+    """Q', the product of all reflections applied from the last on, some rows at a time, written to out."""
     n = len(out)
 
     def visit(run: Any) -> None:
@@ -236,7 +236,7 @@ def orthogonal(reflections: list[Reflections], out: np.ndarray, threads: int | N
             np.fill_diagonal(rows[:, part], 1.0)
             for V, T in reversed(reflections):
                 first = n - len(V)
-                changed = rows[max(first - part.start, 0) :, first:]  # others are unit vectors that V does not reach
+                changed = rows[max(first - part.start, 0) :, first:]  # other rows are unit vectors that V leaves alone
                 products.subtract_product((changed @ V) @ T.T, V, changed)
 
     _map(_parallel.split(n, COLUMNS)[::-1], visit, threads)
@@ -244,6 +244,6 @@ def orthogonal(reflections: list[Reflections], out: np.ndarray, threads: int | N
 
 
 def _map(parts: list[Any], visit: Any, threads: int | None) -> None:
-    """visit([part]) for each part, the next free thread takes the next one."""
+    """Call visit([part]) for each part; the next free thread takes the next one."""
     for _ in _parallel.map_tiles(parts, visit, threads=threads, runs=len(parts)):
         pass

@@ -1,4 +1,4 @@
-"""Losses whose dual is a box, by SMO: hinge, absolute, epsilon-insensitive and pinball losses."""
+"""Losses with a box-constrained dual, by SMO: hinge, absolute, epsilon-insensitive and pinball losses."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from representer.result import Budget, Plan
 from representer.solvers import smo
 
 FIRST_VIOLATION = 10.0
-"""Times the tolerance and the mean loss of f = 0: the KKT violation at which the gap is computed first."""
+"""KKT violation at which the gap is first computed, in units of the tolerance times the mean loss of f = 0."""
 TIGHTENINGS = 10
-"""How often the KKT violation is lowered, as the gap asks for."""
+"""How many times the KKT violation is lowered until the gap is small enough."""
 
 name = "SMO"
 
 
 def applies(problem: LossProblem) -> bool:
-    """Whether the dual is a box with one sum, which a free intercept fixes."""
+    """Whether the dual is a box with one equality constraint, which a free intercept gives."""
     return problem.intercept and problem.loss.box(problem.y) is not None
 
 
@@ -34,12 +34,12 @@ def dual_of(problem: LossProblem) -> BoxProblem:
 
 
 def cost(problem: LossProblem, budget: Budget) -> Plan:
-    """The plan for one output; others follow one by one."""
+    """The plan for one output; outputs are solved one by one."""
     return smo.cost_of_pairs(problem.gram, np.array([problem.n]), budget)
 
 
 def solve(problem: LossProblem, budget: Budget, start: np.ndarray | None = None) -> Solution:
-    """SMO to ever smaller KKT violations, until the duality gap is ``tol`` times the objective or none is reached.
+    """SMO to ever smaller KKT violations, until the duality gap is ``tol`` times the objective or SMO falls short.
 
     ``start`` is a feasible dual point.
     """

@@ -16,13 +16,13 @@ from representer.solvers.memory import bytes_of_tiles
 MIXED_FROM = 1500
 """Rows from which a float32 factor with float64 refinement is faster than a float64 factor."""
 EIGENVECTORS_UP_TO = 6000
-"""Rows up to which eigenvectors take minutes and not hours."""
+"""Rows up to which eigenvectors take minutes, not hours."""
 EIGENVECTORS_BYTES = 16
-"""For each entry of a matrix: its eigenvectors take as much as itself."""
+"""Bytes per entry of a matrix: its eigenvectors take as much as the matrix."""
 FEW_ROWS = 7000
-"""Rows up to which a factor is no slower than products, whatever alpha is."""
+"""Rows up to which a factorisation is no slower than conjugate gradients, for any alpha."""
 FACTOR_SECONDS = 2.2e-12
-"""Times n^3: a float32 factor on two cores. By it and that of conjugate gradients both take as long at 6,000 rows."""
+"""Seconds per n^3 of a float32 factor on two cores. By these costs conjugate gradients take as long at 6,000 rows."""
 
 name = "cholesky"
 way_out = "use solver='conjugate_gradient', fewer rows, or a larger memory="
@@ -40,13 +40,13 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
 
 
 def _bytes(problem: RidgeProblem, for_each: int) -> int:
-    """A matrix with so many bytes for each entry, right-hand sides, solutions and residuals, and tiles at work."""
+    """A matrix of ``for_each`` bytes per entry, right-hand sides, solutions and residuals, and tiles in flight."""
     sides = 16 * problem.right_hand_sides.nbytes
     return for_each * problem.n**2 + problem.gram.nbytes + sides + bytes_of_tiles(problem.n, problem.gram.threads)
 
 
 def is_tiny(problem: RidgeProblem) -> bool:
-    """Whether float32 products, which are off by eps trace(K) at most, drown the ridge."""
+    """Whether the ridge is lost in the rounding of float32 products, which is at most eps trace(K)."""
     return bool(problem.alpha.min() < 0.01 * np.finfo(np.float32).eps * problem.diagonal.sum())
 
 
@@ -55,10 +55,10 @@ def solve(problem: RidgeProblem, budget: Budget, reason: str, start: Any = None)
 
     From 1,500 rows on the factor is computed in float32, at half the time and memory, and its solution is refined with
     float64 residuals; where the matrix is too ill-conditioned for that, or refinement stalls, the factor is computed in
-    float64. A matrix that is singular to rounding, or indefinite as its kernel is, is solved by eigenvectors, with the
-    least coefficients; beyond 6,000 rows, where that would take hours, by the factor of a matrix whose ridge is raised
-    above rounding, and the certificate has the residual that was reached. Where there is no such factor either, it is
-    an error.
+    float64. A matrix that is singular to rounding, or indefinite like its kernel, is solved by eigenvectors, for the
+    minimum-norm coefficients; beyond 6,000 rows, where that would take hours, by the factor of a matrix whose ridge is
+    raised above rounding, and the certificate reports the residual that was reached. Where that factor does not exist
+    either, LinAlgError is raised.
     """
     begin = perf_counter()
     Z, steps = np.empty_like(problem.right_hand_sides), 0
@@ -70,7 +70,7 @@ def solve(problem: RidgeProblem, budget: Budget, reason: str, start: Any = None)
             steps = max(steps, taken)
             used.append(way)
     coef, intercept, _ = problem.finish(Z)
-    precision, for_each = max(used, key=lambda way: way[1])  # of several alphas the one that took most
+    precision, for_each = max(used, key=lambda way: way[1])  # the alpha that took the most memory
     work = Work("Cholesky", reason, steps, _bytes(problem, for_each), perf_counter() - begin, precision)
     return Result(coef, intercept, certify(problem, coef, intercept, work, budget.tol))
 
@@ -78,9 +78,9 @@ def solve(problem: RidgeProblem, budget: Budget, reason: str, start: Any = None)
 def _solve_one(
     problem: RidgeProblem, ridge: float, B: np.ndarray, budget: Budget
 ) -> tuple[np.ndarray, int, tuple[str, int]]:
-    """Solution, refinements, and the precision and its bytes for each entry, by the cheapest factor that will do."""
+    """Solution, refinement steps, and the precision with its bytes per entry, by the cheapest factor that works."""
     small, tol = problem.n <= EIGENVECTORS_UP_TO, budget.tol
-    # a factor exists for certain where the ridge is above the rounding of the largest eigenvalue
+    # a factor surely exists if the ridge is above the rounding of the largest eigenvalue
     raised = 0.0 if small else 10.0 * np.finfo(np.float64).eps * float(problem.diagonal.sum())
     tries: list[tuple[Any, float, str]] = [
         (np.float32, 0.0, "float32 factor, float64 residuals"),
@@ -97,7 +97,7 @@ def _solve_one(
         size = relative_size(R, B)
         if size <= tol or (not small and dtype == np.float64 and size < 1.0):
             return Z, steps, (precision, for_each)
-        del L  # before the next matrix is made
+        del L  # before the next matrix is allocated
     if not small:
         raise np.linalg.LinAlgError(
             f"The kernel matrix of {problem.n} rows plus alpha = {ridge:.2g} is not positive definite; use a larger "
@@ -108,7 +108,7 @@ def _solve_one(
 
 
 def _require(problem: RidgeProblem, for_each: int, budget: Budget) -> None:
-    """Raise if a matrix that the plan did not foresee, because a cheaper one was not precise enough, is too large."""
+    """Raise if a matrix does not fit that the plan did not foresee, as a cheaper one was not precise enough."""
     what = Plan("Cholesky with a matrix that is singular to float32", "", _bytes(problem, for_each), 0)
     what.within(budget.memory, "use a larger alpha, fewer rows, or a larger memory=").require()
 
@@ -116,13 +116,13 @@ def _require(problem: RidgeProblem, for_each: int, budget: Budget) -> None:
 def factor(problem: RidgeProblem, ridge: float, dtype: Any) -> np.ndarray | None:
     """The Cholesky factor, written over the matrix; None if a pivot is not positive."""
     potrf = lapack.spotrf if dtype == np.float32 else lapack.dpotrf
-    # the transposed view is column-major as LAPACK wants it, and the same matrix
+    # the transposed view is the same matrix, in LAPACK's column-major order
     L, info = potrf(problem.matrix(ridge, dtype).T, lower=1, overwrite_a=1, clean=0)
     return L if info == 0 else None
 
 
 def relative_size(R: np.ndarray, B: np.ndarray) -> float:
-    """The largest |r| / |b| over the columns."""
+    """The largest relative residual |r| / |b| over the columns."""
     return float((np.linalg.norm(R, axis=0) / _lengths(B)).max())
 
 
@@ -133,10 +133,10 @@ def _lengths(B: np.ndarray) -> np.ndarray:
 def refine(
     problem: RidgeProblem, ridge: float, L: np.ndarray, B: np.ndarray, tol: float
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Solve with the factor and correct with true residuals until they are below a tenth of the tolerance.
+    """Iterative refinement: solve with the factor, and correct with true residuals until they are below a tenth of tol.
 
-    The best solution, its residual and the number of corrections. The residual is above the tolerance if it stops
-    falling there: then the factor is not precise enough for this matrix.
+    Returns the best solution, its residual and the number of corrections. The residual stays above the tolerance if it
+    stagnates: then the factor is not precise enough for this matrix.
     """
     potrs = lapack.spotrs if L.dtype == np.float32 else lapack.dpotrs
     scale = _lengths(B)
@@ -158,8 +158,8 @@ def refine(
 
 
 def _least_coefficients(problem: RidgeProblem, ridge: float, B: np.ndarray) -> np.ndarray:
-    """(D K D + alpha I)^+ B, leaving out eigenvalues that are zero to rounding; those of an indefinite K stay."""
-    A = problem.matrix(ridge).T  # column-major as LAPACK wants it, and the same matrix
+    """(D K D + alpha I)^+ B, leaving out eigenvalues that are zero to rounding, but not negative ones."""
+    A = problem.matrix(ridge).T  # the same matrix, in LAPACK's column-major order
     values, vectors = eigh(A, overwrite_a=True, check_finite=False)
     keep = np.abs(values) > problem.n * np.finfo(np.float64).eps * np.abs(values).max()
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=keep)

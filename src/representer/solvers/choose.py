@@ -1,4 +1,4 @@
-"""Which solver: the one of least cost that fits, which can be asked without solving.
+"""Solver selection: the cheapest solver that fits the memory, which can be queried without solving.
 
 A new solver is one file with `name`, `cost` and `solve`, and one entry here.
 """
@@ -26,7 +26,7 @@ PATH = (BandReduction, Decomposition)
 
 
 def check_name(solvers: tuple[ModuleType, ...], wanted: Any) -> None:
-    """Raise unless a solver is the wanted one, or that is left open."""
+    """Raise unless ``wanted`` is the name of a solver, or "auto"."""
     names = ["auto", *(solver.name for solver in solvers)]
     if wanted not in names:
         known = ", ".join(map(repr, names[:-1]))
@@ -36,7 +36,7 @@ def check_name(solvers: tuple[ModuleType, ...], wanted: Any) -> None:
 def cheapest(
     solvers: tuple[ModuleType, ...], wanted: str, problem: Any, budget: Budget, *more: Any
 ) -> tuple[ModuleType, Plan]:
-    """The solver of least cost among those that fit, or the wanted one; the best refused one where none fits."""
+    """The cheapest solver among those that fit, or the wanted one; the cheapest refused one where none fits."""
     plans = [(solver, solver.cost(problem, budget, *more)) for solver in solvers if wanted in ("auto", solver.name)]
     if wanted != "auto":
         solver, plan = plans[0]
@@ -74,14 +74,14 @@ def finite_ridge(problem: FiniteRidge, budget: Budget, solver: str = "auto") -> 
 
 
 def solve_ridge(problem: RidgeProblem, budget: Budget, wanted: str = "auto") -> Result:
-    """The solution by the solver of least cost."""
+    """The solution by the cheapest solver."""
     solver, plan = ridge(problem, budget, wanted)
     plan.require()
     return solver.solve(problem, budget, plan.reason)
 
 
 def path_plan(problem: RidgeProblem, budget: Budget, alphas: np.ndarray) -> Plan:
-    """How `decompose` would find leave-one-out errors for alphas of shape (n_alphas, n_targets)."""
+    """The plan by which `decompose` computes leave-one-out errors, for alphas of shape (n_alphas, n_targets)."""
     plans = [kind.cost(problem, budget, alphas) for kind in PATH]
     return plans[1] if plans[0].refusal else plans[0]
 
@@ -91,14 +91,14 @@ def decompose(
 ) -> tuple[BandReduction | Decomposition, Path]:
     """A decomposition of D K D that serves all alphas, and leave-one-out errors for each.
 
-    By band reduction if that is the plan; an eigendecomposition takes its place where an alpha is zero to rounding.
+    By band reduction if that is the plan; by eigendecomposition instead where an alpha is zero to rounding.
     """
     if plan.solver == BandReduction.name:
         try:
             reduction = BandReduction(problem, alphas.min())
             return reduction, reduction.path(alphas)
         except np.linalg.LinAlgError:
-            reduction = None  # its memory is for the eigenvectors
+            reduction = None  # free its memory for the eigenvectors
             Decomposition.cost(problem, budget, alphas).require()
     decomposition = Decomposition(problem)
     return decomposition, decomposition.path(alphas)
@@ -107,7 +107,7 @@ def decompose(
 def solve_decomposed(
     decomposition: BandReduction | Decomposition, problem: RidgeProblem, plan: Plan, budget: Budget
 ) -> Result:
-    """The solution for the alpha of a problem whose matrix has been decomposed, as planned or not."""
+    """The solution for the alpha of a problem whose matrix has been decomposed, by the planned method or the other."""
     coef, intercept, _ = problem.finish(decomposition.solve(problem.ridges))
     name, bytes_, reason = decomposition.name, plan.bytes, plan.reason
     if name != plan.solver:
@@ -120,7 +120,7 @@ def solve_decomposed(
 def eigen(
     problem: EigenProblem, budget: Budget, n_components: int | None, solver: str = "auto"
 ) -> tuple[ModuleType, Plan]:
-    """The solver for the leading eigenpairs, all for None, and its plan.
+    """The solver for the leading eigenpairs, or all if n_components is None, and its plan.
 
     ========  ====================================================  ==============================================
     solver    when                                                  takes

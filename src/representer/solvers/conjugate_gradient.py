@@ -21,14 +21,15 @@ from representer.solvers.preconditioners import BLOCKS_FROM, GRAM_RUNS, GROUP_RO
 from representer.solvers.preconditioners import Preconditioner as Preconditioner  # for processes, too
 
 PRODUCTS_SECONDS = 1.5e-8
-"""Times n^2: some dozens of float32 products and the preconditioner, on two cores."""
+"""Seconds per n^2: some dozens of float32 products and the preconditioner, on two cores."""
 EASY_RIDGE = 0.02
-"""Part of the mean k(x, x) down to which alpha needs no more iterations: 7 to 22 at 16,000 rows, and 150 at 1e-3."""
+"""Fraction of the mean k(x, x) down to which alpha needs no more iterations: 7 to 22 at 16,000 rows, and 150 at
+1e-3."""
 TINY_RIDGE = 20
-"""How many times longer a ridge takes that float32 products drown: float64 products, and hundreds of them."""
+"""Slowdown for a ridge that is lost in float32 rounding: it takes float64 products, and hundreds of them."""
 LITTLE_LEFT = 10.0
-"""Trace of what a factor leaves, in units of alpha, up to which corrections by it converge fast: spread over many
-eigenvalues, it is less than alpha in each direction."""
+"""Trace of the remainder of a factor, in units of alpha, up to which corrections by the preconditioner converge fast:
+spread over many eigenvalues, it is less than alpha in each direction."""
 
 name = "conjugate_gradient"
 iterations = "conjugate gradients"
@@ -45,7 +46,7 @@ def cost(problem: RidgeProblem, budget: Budget) -> Plan:
     if problem.alpha.min() == 0:
         refusal = "Conjugate gradients need a positive alpha; use solver='cholesky'."
         return replace(plan, seconds=np.inf, refusal=refusal, error=ValueError)
-    # iterations grow with the root of the condition number that the preconditioner leaves
+    # iterations grow with the square root of the preconditioned condition number
     size = float(problem.diagonal.mean())
     share = float(problem.alpha.min()) / size if size > 0.0 else np.inf
     more = TINY_RIDGE if tiny else min(np.sqrt(max(EASY_RIDGE / share, 1.0)), TINY_RIDGE)
@@ -58,7 +59,7 @@ def _keeps_tiles(n: int, memory: int) -> bool:
 
 
 def _bytes(problem: RidgeProblem, rank: int, for_each: int, stored: bool) -> int:
-    """Tiles if they are kept, a factor with so many bytes for each entry, its square, vectors, and work in flight."""
+    """Tiles if they are kept, a factor of ``for_each`` bytes per entry, F F', vectors, and work in flight."""
     n, vectors = problem.n, 16 * problem.right_hand_sides.nbytes + problem.gram.nbytes
     in_flight = max(bytes_of_tiles(problem.n, problem.gram.threads), 8 * rank * (GRAM_RUNS * rank + 512))
     blocks = for_each * n * (rank + GROUP_ROWS) if n >= BLOCKS_FROM and np.ptp(problem.ridges) == 0.0 else 0
@@ -67,7 +68,7 @@ def _bytes(problem: RidgeProblem, rank: int, for_each: int, stored: bool) -> int
 
 @dataclass
 class _State:
-    """The solution Z of A Z = B, B in units of its columns' lengths, its residual R, how large that is, and the way."""
+    """The iterate Z of A Z = B, where B has unit columns, its residual R and its size, and the factor and steps."""
 
     B: np.ndarray
     Z: np.ndarray
@@ -79,7 +80,7 @@ class _State:
     """Whether products are float32."""
 
     def take(self, Z: np.ndarray, R: np.ndarray) -> float:
-        """Go to Z if its residual R is less; how large it is."""
+        """Accept Z if its residual R is smaller; return the size of R."""
         size = float(np.linalg.norm(R, axis=0).max())
         if size < self.size:
             self.Z, self.R, self.size = Z, R, size
@@ -94,16 +95,16 @@ def solve(
     low_rank: LowRank | None = None,
     precondition: Preconditioner | None = None,
 ) -> Result:
-    """Conjugate gradients with float32 products inside, and true float64 residuals outside.
+    """Conjugate gradients with float32 products in inner iterations, and true float64 residuals in outer ones.
 
     Each outer step computes the residual in float64 and solves for a correction with float32 products. Where that no
-    longer lowers the residual, because the ridge is too small for float32, the products inside are float64, too.
+    longer lowers the residual, because the ridge is too small for float32, inner iterations use float64 products, too.
     Float32 tiles of half the matrix that take less than a seventh of the working memory are kept, which may halve the
-    time of a product. Where a factor of low rank leaves little beside alpha, corrections by the preconditioner come
-    first; often one or two of them are enough, and no tiles are made.
+    time of a product. Where the remainder of a low-rank factor is small compared with alpha, corrections by the
+    preconditioner come first; often one or two of them are enough, and no tiles are computed.
 
-    ``start`` is a solution of a similar problem, such as one with another alpha; ``low_rank`` and the preconditioner
-    that is made of it are those of an earlier problem with the same matrix.
+    ``start`` is a warm start, the solution of a similar problem such as one with another alpha; ``low_rank`` and the
+    preconditioner built from it come from an earlier problem with the same matrix.
     """
     begin, memory = perf_counter(), working_memory(budget.memory)
     B, stored = problem.right_hand_sides, _keeps_tiles(problem.n, memory)
@@ -113,7 +114,7 @@ def solve(
     with _parallel.one_blas_thread():
         low_rank = low_rank or approximate(problem, K32, memory // 4, budget.random_state)
         state = _State(B / scale, np.zeros_like(B), B / scale, 1.0, low_rank)
-        del low_rank  # the state lets go of it where float64 is needed
+        del low_rank  # the state frees it where float64 is needed
         if start is not None and start.shape == B.shape:
             state.take(start / scale, state.B - problem.apply(start / scale, problem.ridges, K64))
         precondition = precondition or _preconditioner(problem, state, budget)
@@ -137,7 +138,7 @@ def solve(
 
 
 def _is_complete(low_rank: LowRank, problem: RidgeProblem) -> bool:
-    """Whether a factor leaves little of D K D beside alpha, which float32 cannot tell."""
+    """Whether the remainder of a factor of D K D is small compared with alpha, which float32 cannot resolve."""
     exact = low_rank.rank > 0 and low_rank.dtype == np.float64
     return exact and bool(low_rank.remainder.sum() <= LITTLE_LEFT * problem.ridges.min())
 
@@ -145,9 +146,9 @@ def _is_complete(low_rank: LowRank, problem: RidgeProblem) -> bool:
 def _correct(
     problem: RidgeProblem, K64: Operator, state: _State, budget: Budget, goal: float, precondition: Any
 ) -> bool:
-    """Corrections by the preconditioner with products in float64, as long as each lowers the residual to a third.
+    """Corrections by the preconditioner with float64 products, as long as each lowers the residual to a third.
 
-    Returns whether nothing is left to do, or ``budget`` allows no more.
+    Returns whether it is done, or ``budget`` allows no more.
     """
     before, stopped = np.inf, False
     while goal < state.size <= before / 3.0 and state.steps < budget.max_iter and not stopped:
@@ -167,10 +168,10 @@ def _outer(
     goal: float,
     precondition: Any,
 ) -> None:
-    """Corrections by products with K in two forms, until the residual in float64, the second one, is small enough.
+    """Corrections by products with K in two forms, until the residual by the second one, in float64, is small enough.
 
-    Residuals that fall by less than a twentieth in a quarter of ``max_iter`` iterations, or in a tenth of them for
-    float32, end that precision's work early: the certificate then says that it did not converge.
+    If residuals decrease by less than a twentieth in a quarter of ``max_iter`` iterations, or in a tenth of them for
+    float32, that precision stops early: the certificate then says that it did not converge.
     """
     (K, K64), max_iter = forms, budget.max_iter
     while state.size > goal and state.steps < max_iter:
@@ -178,7 +179,7 @@ def _outer(
         reduction = max(0.3 * goal / state.size, lowest)
         report = None if budget.progress is None else _scaled(budget.progress, state.size)
         left = max_iter - state.steps
-        # what float32 can do it does in few steps, so it may not use up all of them
+        # float32 makes its progress in few steps, so it may not use up all of them
         limits = (
             (min(left, max(100, max_iter // 4)), max(100, max_iter // 10))
             if state.single
@@ -191,16 +192,16 @@ def _outer(
             break
         if stalled:
             K, state.single = K64, False
-            del precondition, state.low_rank  # their memory is for the factor in float64
+            del precondition, state.low_rank  # free their memory for the float64 factor
             state.low_rank = approximate(problem, K64, working_memory(budget.memory) // 4, budget.random_state)
             precondition = Preconditioner(state.low_rank, problem.ridges, budget.threads)
 
 
 def _preconditioner(problem: RidgeProblem, state: _State, budget: Budget) -> Any:
-    """By the factor of low rank, and by blocks of what it leaves where that is much.
+    """From the low-rank factor, and from blocks of its remainder where that is large.
 
-    A float32 factor of small rank leaves nothing but rounding, which is more than alpha may be: there is a float64 one
-    then, in the memory of a float32 factor of the wanted rank.
+    A float32 factor that ends at a small rank leaves only rounding, which may exceed alpha: then it is replaced by a
+    float64 one, in the memory of a float32 factor of the wanted rank.
     """
     wanted = preconditioner_rank(problem.n, working_memory(budget.memory) // 4)
     if blocks_help(problem, state.low_rank, wanted):
@@ -208,7 +209,7 @@ def _preconditioner(problem: RidgeProblem, state: _State, budget: Budget) -> Any
         return BlockPreconditioner(problem, K, state.low_rank, budget.random_state, budget.threads)
     if state.low_rank.rank <= wanted // 2 and state.low_rank.dtype == np.float32:
         K64 = problem.gram.astype(np.float64)
-        del state.low_rank  # its memory is for the other one
+        del state.low_rank  # free its memory for the other one
         state.low_rank = _factored(problem, K64, wanted // 2, budget.random_state)
     return Preconditioner(state.low_rank, problem.ridges, budget.threads)
 
@@ -223,7 +224,7 @@ def preconditioner_rank(n: int, memory: int) -> int:
 
 
 def approximate(problem: RidgeProblem, K: Any, memory: int, random_state: Any) -> LowRank:
-    """A factor of D K D for a preconditioner, of less rank if the trace of the remainder falls below alpha."""
+    """A factor of D K D for a preconditioner, of lower rank if the trace of the remainder falls below alpha."""
     return _factored(problem, K, preconditioner_rank(problem.n, memory), random_state)
 
 
@@ -241,10 +242,10 @@ def _inner(
     limits: tuple[int, int],
     progress: Progress | None,
 ) -> tuple[np.ndarray, int, bool]:
-    """Conjugate gradients for all columns at once until each residual is reduced; a column that is done is left out.
+    """Conjugate gradients for all columns at once until each residual is reduced; finished columns are left out.
 
-    ``limits`` are the most iterations, and how many of them may go by in which the largest residual has not fallen by a
-    twentieth. Returns the solution, the iterations taken, and whether ``progress`` stopped them.
+    ``limits`` are the maximum number of iterations, and the patience: iterations in which the largest residual must
+    fall by a twentieth. Returns the solution, the iterations taken, and whether ``progress`` stopped them.
     """
     ridges, (max_iter, patience) = problem.ridges, limits
     X, R, D = np.zeros_like(R), R.copy(), problem.sqrt_weights
@@ -264,7 +265,7 @@ def _inner(
         S = precondition(R[:, live], ridges[live])
         new = np.einsum("ij,ij->j", R[:, live], S)
         P[:, live] = S + (new / rho[live]) * P[:, live]
-        rho[live] = np.where(curvature > 0, new, 0.0)  # a direction without curvature is rounding, and ends its column
+        rho[live] = np.where(curvature > 0, new, 0.0)  # a direction without curvature is rounding: stop
         size = float((np.linalg.norm(R, axis=0) / np.maximum(start, 1e-300)).max())
         best = min(best, size)
         if progress is not None and progress(iterations, size):

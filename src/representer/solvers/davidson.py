@@ -22,18 +22,18 @@ from representer.solvers.dense_eigen import ROUNDING, SMALL_EIGEN, finished, way
 from representer.solvers.memory import bytes_of_tiles, stores_tiles, working_memory
 
 FLOAT32_DOWN_TO = 3e-7
-"""Tolerance down to which float32 products find the eigenvectors; below it all products are float64."""
+"""Tolerance down to which float32 products are used for eigenvectors; below it all products are float64."""
 FLOAT64_BELOW = 1e-5
 """Tolerance below which the last products are float64; above it the rounding of float32 does not matter."""
 NEAR = 0.01
-"""Shifts are kept this part of their size away from the start's eigenvalues."""
+"""Shifts are kept this fraction of their size away from the eigenvalues of the start."""
 LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
 FACTOR_RUNS = 4
-"""Parts of F F' that are summed on their own: each is as large as the whole."""
+"""Partial sums of F F', each as large as the whole."""
 BLOCKS = 8
-"""Blocks that the span may hold before it is cut back to one."""
+"""Blocks that the search space may hold before a restart with one."""
 TOGETHER = VECTORS * BYTES // 4
-"""Columns that a product of float32 tiles finds together."""
+"""Columns that a product with float32 tiles computes together."""
 
 name = "davidson"
 
@@ -59,7 +59,7 @@ def cost(problem: EigenProblem, budget: Budget, n_components: int | None) -> Pla
 
 
 def _bytes(problem: EigenProblem, rank: int, wanted: int, stored: bool) -> int:
-    """Tiles if they are stored, the factor and what is made of it, the span and its images, and tiles at work."""
+    """Tiles if they are stored, the factor and what derives from it, the span and its images, and tiles in flight."""
     n, span = problem.n, 16 * problem.n * BLOCKS * block_size(wanted)
     return (
         2 * n * n * stored + 8 * n * rank + span + problem.gram.nbytes + bytes_of_tiles(problem.n, problem.gram.threads)
@@ -67,7 +67,7 @@ def _bytes(problem: EigenProblem, rank: int, wanted: int, stored: bool) -> int:
 
 
 def start_rank(n: int, n_components: int, memory: int) -> int:
-    """Rank of the factor that starts the iterations, about as costly as a block product, which stored tiles make cheap.
+    """Rank of the initial factor, about as costly as a block product, which is cheap with stored tiles.
 
     At least two blocks, and beyond that at most 2,000 and a quarter of the memory.
     """
@@ -77,9 +77,9 @@ def start_rank(n: int, n_components: int, memory: int) -> int:
 
 
 def block_size(n_components: int) -> int:
-    """Columns of a block: some more than wanted, so that the last wanted one converges as fast as the first.
+    """Columns of a block: a few more than wanted, so that the last wanted one converges as fast as the first.
 
-    One less than the width of a fast product, as one more column comes along; BLAS likes eights.
+    One less than the width of a fast product, as one more column is added to it; BLAS prefers multiples of eight.
     """
     if n_components + 4 <= NARROW[1]:
         return -(-(n_components + 4) // TOGETHER) * TOGETHER - 1
@@ -87,14 +87,14 @@ def block_size(n_components: int) -> int:
 
 
 def solve(problem: EigenProblem, budget: Budget, n_components: int, reason: str) -> tuple[Result, np.ndarray]:
-    """The leading eigenpairs by block products K V, from a start that is often nearly there, and K D d.
+    """The leading eigenpairs by block products K V, from a start that is often nearly converged, and K D d.
 
-    A factor F of low rank by randomly pivoted Cholesky gives the first vectors, the eigenvectors of F'F, and
-    Davidson's method improves them: residuals R = A U - U Lambda that are too large are multiplied by
-    (Lambda - F'F)^(-1), and Rayleigh and Ritz find the best vectors in the span of all so far. Where the eigenvalues
-    fall fast, one or two block products are enough. Products are float32 at first, with stored tiles if they take
-    less than a quarter of the memory. Their rounding is far below a tolerance of 1e-5; with a smaller one the last step
-    of Rayleigh and Ritz and its residuals are float64.
+    A low-rank factor F by randomly pivoted Cholesky gives the first vectors, the eigenvectors of F'F, and Davidson's
+    method improves them: residuals R = A U - U Lambda that are too large are multiplied by (Lambda - F'F)^(-1), and a
+    Rayleigh-Ritz step finds the best vectors in the span of all so far. Where the eigenvalues decay fast, one or two
+    block products are enough. Products are float32 at first, with stored tiles if they take less than a quarter of the
+    memory. Their rounding is far below a tolerance of 1e-5; with a smaller tolerance the last Rayleigh-Ritz step and
+    its residuals are float64.
     """
     begin, n, memory = perf_counter(), problem.n, working_memory(budget.memory)
     # BLAS threads spin for a while after each call and would take cores from the tiles that follow
@@ -130,7 +130,7 @@ def solve(problem: EigenProblem, budget: Budget, n_components: int, reason: str)
 
 
 def _start_of(problem: EigenProblem, n_components: int, budget: Budget) -> tuple[_Start, bool]:
-    """The eigenvectors of a factor, in float32 where that finds as many as are wanted, and whether it does."""
+    """The eigenvectors of a factor, in float32 where that yields as many as are wanted, and whether it does."""
     rank = start_rank(problem.n, n_components, working_memory(budget.memory))
     weights = None if problem.weights is None else problem.sqrt_weights.ravel()
     for single in (True, False) if budget.tol >= FLOAT32_DOWN_TO else (False,):
@@ -142,7 +142,7 @@ def _start_of(problem: EigenProblem, n_components: int, budget: Budget) -> tuple
 
 
 class _Start:
-    """P F'F P = B diag(values) B' for a factor F of low rank, without its rounding; B = P F' rotation is not stored."""
+    """P F'F P = B diag(values) B' for a low-rank factor F, without rounding noise; B = P F' rotation is not stored."""
 
     def __init__(self, problem: EigenProblem, low_rank: LowRank):
         self.problem, self.F = problem, low_rank.factor
@@ -168,7 +168,7 @@ class _Start:
 
     def vectors(self, count: int) -> np.ndarray:
         """The first eigenvectors, orthonormal in float64."""
-        # where the mean outweighs what varies, taking it off once leaves a rounding of it that is not small
+        # where the mean dominates, subtracting it once leaves a rounding error that is not small
         return np.linalg.qr(self.problem.project(self.combine(self.rotation[:, :count])))[0]
 
     def combine(self, C: np.ndarray) -> np.ndarray:
@@ -177,7 +177,7 @@ class _Start:
         return self.problem.project(rows.T.astype(np.float64, order="C"))
 
     def solve(self, R: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-        """(shift I - P F'F P)^(-1) r for each column and its shift; shifts next to an eigenvalue are moved off it."""
+        """(shift I - P F'F P)^(-1) r for each column and its shift; shifts near an eigenvalue are moved off it."""
         inside = (self.rotation.T @ (self.F @ R.astype(self.F.dtype))).astype(np.float64)
         gaps = shifts - self.values[:, None]
         gaps = np.where(gaps < 0, np.minimum(gaps, -NEAR * shifts), np.maximum(gaps, NEAR * shifts))
@@ -188,12 +188,12 @@ class _Start:
 def _improve(
     problem: EigenProblem, K: Operator, Q: np.ndarray, start: _Start, wanted: int, budget: Budget
 ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray, int]:
-    """Davidson's steps from orthonormal Q until residuals are within the tolerance, or are rounding and stay.
+    """Davidson steps from orthonormal Q until residuals are within the tolerance, or stagnate at rounding.
 
-    Gives eigenvalues, eigenvectors and their images, K D d, and the number of block products.
+    Returns eigenvalues, eigenvectors and their images, K D d, and the number of block products.
     """
     D, goal = problem.sqrt_weights, budget.tol
-    images = K @ (D * np.column_stack([Q, D]))  # the image of d comes along
+    images = K @ (D * np.column_stack([Q, D]))  # and the image of d
     images, of_root = images[:, :-1], images[:, -1]
     block, largest, eps = Q.shape[1], [np.inf] * 3, np.finfo(K.dtype).eps
     H = Q.T @ (D * images)
@@ -210,7 +210,7 @@ def _improve(
         if largest[-1] <= goal or stalled or step == budget.max_iter:
             break
         bad = sizes > goal * values[0]
-        bad[wanted + min(4, -wanted % TOGETHER) :] = False  # some more than wanted, where they take no time
+        bad[wanted + min(4, -wanted % TOGETHER) :] = False  # a few more than wanted, where they are free
         if Q.shape[1] + bad.sum() > BLOCKS * block:
             Q, images, H = U, of_U, np.diag(values)
         T = start.solve(R[:, bad], np.maximum(values[bad], goal * values[0]))
@@ -225,10 +225,10 @@ def _improve(
 
 
 def _new_directions(problem: EigenProblem, Q: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of what T adds to the span of the orthonormal Q, with the mean taken off.
+    """An orthonormal basis of what T adds to the span of the orthonormal Q, with the mean subtracted.
 
-    By eigenvectors of T'T, so that all work is in products of matrices. The first time leaves roundings, which lie in
-    the span again; what loses half of its length the second time was nothing else.
+    By eigenvectors of T'T, so that all work is in matrix products. The first pass leaves rounding errors, which lie in
+    the span of Q again; a direction that loses half of its length in the second pass was nothing else.
     """
     for again in (False, True):
         T = problem.project(T - Q @ (Q.T @ T))

@@ -12,7 +12,7 @@ from representer.problems.eigen import COLUMNS_AT_A_TIME, EigenProblem
 from representer.result import Budget, Plan, Result, Work, certify
 
 SMALL_EIGEN = 1000
-"""Rows up to which all of a matrix is decomposed; beyond, iterations on a block of vectors are faster."""
+"""Rows up to which the whole matrix is decomposed; beyond, block iterations are faster."""
 ROUNDING = float(np.finfo(np.float64).eps)
 
 name = "dense"
@@ -39,7 +39,7 @@ def solve(problem: EigenProblem, budget: Budget, n_components: int | None, reaso
     begin, n = perf_counter(), problem.n
     K = problem.gram.astype(np.float64).dense().astype(np.float64, copy=False)
     first = 0 if n_components is None else max(n - n_components, 0)
-    # the transposed view is column-major as LAPACK wants it, and the same matrix
+    # the transposed view is the same matrix, in LAPACK's column-major order
     values, vectors = eigh(
         _covariance(problem, K).T, subset_by_index=[first, n - 1], overwrite_a=True, check_finite=False
     )
@@ -54,7 +54,7 @@ def solve(problem: EigenProblem, budget: Budget, n_components: int | None, reaso
 
 
 def _covariance(problem: EigenProblem, K: np.ndarray) -> np.ndarray:
-    """A = P D K D P as an array of its own."""
+    """A = P D K D P as a new array."""
     d = problem.sqrt_weights
     A = K.copy()
     if problem.weights is not None:
@@ -77,7 +77,7 @@ def finished(
     tol: float,
     image_rounding: float = 0.0,
 ) -> Result:
-    """The result without what rounding or the tolerance cannot tell from zero, with signs fixed in place."""
+    """The result, without eigenvalues that are zero within rounding or the tolerance; signs are fixed in place."""
     values, vectors, images = found
     largest = values.max(initial=np.finfo(np.float64).tiny)
     residuals = problem.judge(vectors, values, images).residuals * largest
@@ -97,6 +97,6 @@ def finished(
 
 
 def _columns(array: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """Some columns; where they are nearly all, and the first ones, a view that takes no memory."""
+    """Some columns; a view, which takes no memory, where they are the first ones and more than half of all."""
     first = 2 * len(keep) > array.shape[1] and np.array_equal(keep, np.arange(len(keep)))
     return array[:, : len(keep)] if first else array[:, keep]

@@ -21,11 +21,12 @@ class Path:
     predictions: np.ndarray
     """Array of shape (n_alphas, n, n_targets): the prediction of y_i by the fit without i."""
     gcv: np.ndarray
-    """Array of shape (n_alphas, n_targets): n |r|^2 / tr(I - H)^2, r the weighted residuals and H the hat matrix."""
+    """Array of shape (n_alphas, n_targets): n |r|^2 / tr(I - H)^2, where r are the weighted residuals and H is the hat
+    matrix."""
 
 
 def plan_of_path(name: str, problem: RidgeProblem, bytes_: int, seconds: float, budget: Budget) -> Plan:
-    """The plan of a decomposition that takes so many bytes."""
+    """The plan of a decomposition with this cost."""
     reason = "alpha is chosen from several by leave-one-out"
     plan = Plan(name, reason, bytes_ + problem.gram.nbytes, problem.n * (problem.n + 1), seconds)
     return plan.within(
@@ -41,7 +42,8 @@ def bytes_of_path(problem: RidgeProblem, alphas: np.ndarray) -> int:
 class Decomposition:
     """D K D = U diag(values) U', computed once; every alpha and target is then a product with U.
 
-    For (D K D + alpha I) z = D y the error of leaving i out is z_i / G_ii, G = (D K D + alpha I)^(-1), in units of D y.
+    For (D K D + alpha I) z = D y the leave-one-out error of i is z_i / G_ii, with G = (D K D + alpha I)^(-1), in units
+    of D y.
     """
 
     name = "eigendecomposition"
@@ -56,7 +58,7 @@ class Decomposition:
     def __init__(self, problem: RidgeProblem):
         started = perf_counter()
         self.problem = problem
-        A = problem.matrix(0.0).T  # the same matrix in the order that LAPACK takes without a copy
+        A = problem.matrix(0.0).T  # the same matrix, in LAPACK's column-major order
         self.values, self.U = eigh(A, overwrite_a=True, check_finite=False, driver="evd")
         if problem.gram.definite:
             np.maximum(self.values, 0.0, out=self.values)
@@ -79,8 +81,8 @@ class Decomposition:
 
     def at(self, alphas: np.ndarray, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """The diagonals of G, and the solutions of these right-hand sides, of shape (n, n_alphas, n_columns)."""
-        # directions outside the range of K decide when one row is left out, so here they are not left out but get a
-        # ridge that rounding leaves visible
+        # directions outside the range of K decide when one row is left out, so here they are not dropped but get a
+        # ridge above rounding
         shifted = self.values[:, None] + np.maximum(alphas, 10.0 * self.rounding)
         inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted != 0.0)
         inside = inverse[:, :, None] * self.inside[:, None, columns]
@@ -128,12 +130,12 @@ def _leave_out(
     scaled = problem.sqrt_weights * (np.maximum(diagonal, 0.0) if problem.gram.definite else diagonal)
     predictions = problem.targets[:, target, None] - np.divide(Z, scaled, out=np.zeros_like(Z), where=scaled != 0)
     left_out = problem.sqrt_weights.ravel() == 0
-    if np.any(left_out):  # they took no part in the fit, so it predicts them as it is
+    if np.any(left_out):  # they took no part in the fit, so it predicts them directly
         predictions[left_out] = (
             problem.gram.astype(np.float64).block(np.flatnonzero(left_out), slice(None)) @ (problem.sqrt_weights * Z)
             + intercept
         )
-    # alpha G are the residuals' operator I - H, and alpha Z the residuals themselves; the factors cancel
+    # alpha G is the residual operator I - H, and alpha Z are the residuals themselves; the factors cancel
     used = ~left_out
     trace = np.maximum(diagonal[used], 0.0).sum(axis=0)
     gcv = np.divide(used.sum() * (Z**2).sum(axis=0), trace**2, out=np.full_like(trace, np.inf), where=trace > 1e-100)

@@ -1,4 +1,4 @@
-"""Ridge in the span of a basis by conjugate gradients: a pass over the rows for each step, no product psi psi'."""
+"""Ridge in the span of a basis by conjugate gradients: one pass over the rows per step, and no product psi psi'."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from representer.solvers.finite_passes import (
 from representer.solvers.memory import working_memory
 
 FEWEST_SAMPLED, MOST_SAMPLED = 4, 64
-"""Rows for each function of the basis on which the preconditioner is built."""
+"""Bounds on the sampled rows per function of the basis from which the preconditioner is built."""
 RESTARTS = 4
-"""Times that float64 residuals are taken and float32 steps begin anew."""
+"""Maximum number of restarts of float32 steps from a float64 residual."""
 INNER = 1e-3
-"""By how much steps with float32 products lower a residual before it is taken in float64."""
+"""Factor by which float32 steps lower a residual before it is recomputed in float64."""
 
 name = "conjugate_gradient"
 iterations = "conjugate gradients"
@@ -54,7 +54,7 @@ def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None)
 
 
 def expected_steps(times: float, tol: float) -> int:
-    """With a preconditioner from ``times`` m sampled rows each step divides the error by the root of that number.
+    """With a preconditioner from ``times`` m sampled rows, each step divides the error by sqrt(times).
 
     The eigenvalues of a sample's moments, relative to those of all rows, are between (1 -+ times^(-1/2))^2.
     """
@@ -62,7 +62,7 @@ def expected_steps(times: float, tol: float) -> int:
 
 
 def rows_to_sample(problem: FiniteRidge, tol: float) -> int:
-    """For the preconditioner: as many that a further row would take longer than the steps that it saves."""
+    """Rows for the preconditioner: as many as minimise its set-up plus the steps."""
     n, m = problem.n, problem.size
     choices = [c for c in (2, 4, 8, 16, 32, 64, 128) if FEWEST_SAMPLED <= c <= MOST_SAMPLED]
     seconds = [c * m**3 / FLOPS + SINGLE_SHARE * expected_steps(c, tol) * n * m * PAIR_SECONDS for c in choices]
@@ -70,7 +70,7 @@ def rows_to_sample(problem: FiniteRidge, tol: float) -> int:
 
 
 class Preconditioner:
-    """(n / s) Phi_s' W Phi_s + alpha I from s sampled rows, less the part along their mean."""
+    """(n / s) Phi_s' W Phi_s + alpha I from s sampled rows, minus the part along their mean."""
 
     def __init__(self, problem: FiniteRidge, rows: int):
         n, design = problem.n, design_for_sums(problem.design, rows)
@@ -96,7 +96,7 @@ class Preconditioner:
 
 
 def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) -> Result:
-    """Conjugate gradients with float32 products, begun anew from float64 residuals until those are small."""
+    """Conjugate gradients with float32 products, restarted from float64 residuals until those are small."""
     begin, passes, steps = perf_counter(), 0, 0
     alpha, design, best, size = problem.alpha, problem.design, None, None
     exact = replace(design, basis=design.basis.astype(np.float64))

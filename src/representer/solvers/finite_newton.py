@@ -1,7 +1,8 @@
 """Any convex loss in the span of a basis, by Newton's method on sums over rows.
 
-A step takes one pass: values, slopes and curvatures of the losses, and the sum of w l'' phi phi' of rows that have a
-curvature. Losses with kinks are approached from below by smooth ones, ever closer, until the duality gap is small.
+A step takes one pass: values, slopes and curvatures of the losses, and the sum of w l'' phi phi' over rows with
+curvature. Losses with kinks are replaced by smooth lower bounds, with ever less smoothing, until the duality gap is
+small.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ from representer.solvers.finite_passes import (
 from representer.solvers.memory import working_memory
 
 SMOOTH_STEPS, KINK_STEPS = 8, 40
-"""Newton steps that a smooth loss, and one with kinks, typically takes."""
+"""Typical number of Newton steps for a smooth loss, and for one with kinks."""
 ROWS_TO_START = 20
-"""Rows for each function of the basis on which the first steps are taken."""
+"""Rows per function of the basis in the sample for the warm start."""
 FIRST_SMOOTHING, CLOSER = 0.3, 0.3
-"""The width over which kinks are smoothed first, in units of targets, and the factor by which it is lowered."""
+"""Initial smoothing width of kinks, in units of the targets, and the factor by which it is lowered."""
 LOOSE = 1.0
-"""Of the gap that smoothing is expected to leave: how well a smooth loss is solved on the way."""
+"""Tolerance for intermediate smooth losses, relative to the gap that smoothing is expected to leave."""
 SHARE = 0.3
-"""Of the tolerance: the gap to the dual point of the slopes at which steps end."""
+"""Fraction of the tolerance at which steps end, for the gap to the dual point of the slopes."""
 SHORTER = np.append(np.linspace(1.0, 0.1, 10), 0.5 ** np.arange(4, 16))
-"""Steps of a line search, all in one pass."""
+"""Step lengths of a line search, all tried in one pass."""
 LONGEST_PRODUCTS, ENOUGH, LOOSELY = 60, 1e-6, 1e-2
-"""Products with a Hessian of several outputs in one Newton step, and what they may leave of the decrease: from, to."""
+"""Most Hessian products of several outputs in one Newton step, and the range of their relative tolerance."""
 MOST_TOGETHER, ROWS_FOR_HESSIAN = 3000, 16
-"""Unknowns up to which a sampled Hessian is of all outputs, and its rows for each function of the basis."""
+"""Unknowns up to which a sampled Hessian couples all outputs, and its rows per function of the basis."""
 
 name = "newton"
 iterations = "Newton steps"
@@ -54,10 +55,10 @@ way_out = "use fewer components, or a larger memory="
 
 
 def cost(problem: FiniteProblem, budget: Budget) -> Plan:
-    """A pass of n m values and, for one output, n m^2 operations for each step."""
+    """A pass of n m values and, for one output, n m^2 operations per step."""
     n, m, t = problem.n, problem.size, problem.outputs
     steps = SMOOTH_STEPS if problem.loss.smooth else KINK_STEPS
-    share = 1.0 if problem.loss.smooth else 0.1  # of rows that are near a kink
+    share = 1.0 if problem.loss.smooth else 0.1  # fraction of rows near a kink
     work = float(n) * m * m * share / FLOPS * (4 if is_little(n, m) else 1)
     passes = steps + 2 if t == 1 else steps * 3
     seconds = passes * n * m * PAIR_SECONDS + (steps * work if t == 1 else 0.0) + steps * t * m**3 / 1e11
@@ -75,7 +76,7 @@ def cost(problem: FiniteProblem, budget: Budget) -> Plan:
 
 @dataclass(frozen=True)
 class State:
-    """Coefficients of phi, intercepts, and what was done to find them."""
+    """Coefficients of phi, intercepts, and the steps and passes taken so far."""
 
     w: np.ndarray
     b: np.ndarray
@@ -88,14 +89,14 @@ class State:
 
 
 def solve(problem: FiniteProblem, budget: Budget, reason: str, start: State | None = None) -> Result:
-    """Minimise, from a start or from the solution for a sample of rows."""
+    """Minimise, from a warm start or from the solution for a sample of rows."""
     begin = perf_counter()
     scale = _scale(problem)
-    # with a tilt all rows begin in the bent part of the first smooth loss, where an intercept knows which way to go
+    # with a tilt all rows start in the curved part of the first smooth loss, where the intercept has a gradient
     first = np.full(problem.outputs, -0.5 * FIRST_SMOOTHING * scale if problem.tilt else 0.0)
     state = start or State(np.zeros((problem.design.basis.rank, problem.outputs)), first)
     basis, design = problem.design.basis, design_for_sums(problem.design, problem.n)
-    if problem.outputs > 1 and not design.orthonormal:  # no sums of products over all rows
+    if problem.outputs > 1 and not design.orthonormal:  # no second moments of all rows
         design = replace(design, basis=basis.astype(np.float32))
     fast = replace(problem, design=design)
     if start is None and problem.n > 2 * ROWS_TO_START * problem.size:
@@ -115,18 +116,18 @@ def solve(problem: FiniteProblem, budget: Budget, reason: str, start: State | No
         state.passes,
     )
     evaluations = state.passes * problem.n * problem.size
-    b = state.b - state.b.mean() if problem.loss.relative else state.b  # else rounding decides on the constant
+    b = state.b - state.b.mean() if problem.loss.relative else state.b  # else rounding decides the constant
     return Result(state.w, b, certificate_of([judgement], work, budget.tol, evaluations))
 
 
 def _scale(problem: FiniteProblem) -> float:
-    """The size of values of f over which kinks are smoothed first: that of the targets."""
+    """The scale of f for the initial smoothing of kinks: that of the targets."""
     _, y, _ = problem.rows.sample(min(problem.n, 1024), 0)
     return float(np.std(columns_of(y))) or max(1.0, problem.tilt)
 
 
 def _on_sample(problem: FiniteProblem, scale: float, state: State, budget: Budget) -> State:
-    """The solution for some rows, with weights that stand for all."""
+    """The solution for a sample of rows, reweighted to represent all."""
     k = ROWS_TO_START * problem.size
     X, y, w = problem.rows.sample(k, 2)
     weights = weights_of(w, len(y)) * (problem.n / len(y))
@@ -142,7 +143,7 @@ def _closer(
 ) -> tuple[State, Judgement]:
     """Newton steps, for a loss with kinks with ever less smoothing until the gap is within the tolerance."""
     mu, best, nothing = FIRST_SMOOTHING * scale, None, Judgement(np.array([np.inf]), "relative gap")
-    gap = 0.1  # of the last smoothing, which need not be solved better than it is true
+    gap = 0.1  # of the last smoothing; no point in solving to less
     least = max(1e-12, 1e-3 * budget.tol) * scale
     while True:
         loss: Loss = problem.loss if problem.loss.smooth else Smoothed(problem.loss, mu)
@@ -165,7 +166,7 @@ def _closer(
 
 
 def _newton(problem: FiniteProblem, state: State, budget: Budget) -> State:
-    """Newton steps until the gap to the dual point of the slopes is a share of the tolerance."""
+    """Newton steps until the gap to the dual point of the slopes is a fraction of the tolerance."""
     strength, last, smooth = problem.strength, None, not isinstance(problem.loss, Smoothed)
     some = problem.rows.sample(min(problem.n, ROWS_FOR_HESSIAN * problem.size), 3) if problem.outputs > 1 else None
     while True:
@@ -200,7 +201,7 @@ def _newton(problem: FiniteProblem, state: State, budget: Budget) -> State:
 
 
 def _shorter(problem: FiniteProblem, state: State, dw: np.ndarray, db: np.ndarray) -> float | None:
-    """The best of some shorter steps; None where none goes down."""
+    """Line search: the best of some shorter step lengths; None where none decreases the objective."""
     steps = np.append(0.0, SHORTER)
     (values,) = problem.rows.total(
         Line(*problem.design.at(state.w), problem.loss, state.b, problem.design.to_features(dw), db, steps)
@@ -234,13 +235,13 @@ class At:
         if not problem.intercept or total <= 0.0:
             return -cho_solve(factor, self.g, check_finite=False), np.zeros(1), 0
         Z = cho_solve(factor, np.column_stack([self.g[:, 0], h]), check_finite=False)
-        rest = max(total - float(h @ Z[:, 1]), 1e-12 * total)  # of the curvature along the intercept
+        rest = max(total - float(h @ Z[:, 1]), 1e-12 * total)  # Schur complement of the intercept
         db = -(float(self.g_b[0]) - float(h @ Z[:, 0])) / rest
         return -(Z[:, :1] + db * Z[:, 1:]), np.array([db]), 0
 
 
 def _at(problem: FiniteProblem, state: State) -> At:
-    """One pass."""
+    """Value, gradient and Hessian from one pass."""
     design, one = problem.design, problem.outputs == 1
     sums, total, losses, *bends = problem.rows.total(Slopes(*design.at(state.w), problem.loss, state.b, one))
     g = design.from_sums(sums) + problem.strength * state.w
@@ -257,7 +258,7 @@ def _at(problem: FiniteProblem, state: State) -> At:
 def _by_products(problem: FiniteProblem, state: State, at: At, some: Block) -> tuple[np.ndarray, np.ndarray, int]:
     """The Newton step of several outputs by conjugate gradients, preconditioned by the Hessian of sampled rows.
 
-    They end early where the gradient is still large, as the next step begins from another Hessian.
+    They stop early where the gradient is still large, as the next step has another Hessian.
     """
     precondition, t, r = _sampled_inverse(problem, state, some), problem.outputs, len(at.g)
 
@@ -287,7 +288,7 @@ def _by_products(problem: FiniteProblem, state: State, at: At, some: Block) -> t
 
 
 def _sampled_inverse(problem: FiniteProblem, state: State, some: Block) -> Callable[[np.ndarray], np.ndarray]:
-    """The inverse of the Hessian of sampled rows: of all outputs together, or of each by itself where they are many."""
+    """The inverse Hessian of sampled rows: of all outputs together, or of each separately where there are many."""
     X, y, w = some
     Y, t, r = columns_of(y), problem.outputs, problem.design.basis.rank
     design = design_for_sums(problem.design, len(Y))

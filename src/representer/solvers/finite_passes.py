@@ -1,4 +1,4 @@
-"""What solvers in the span of a basis share: the cost of a pass, precisions, and conjugate gradients on sums."""
+"""Shared by solvers in the span of a basis: the cost of a pass, precisions, and conjugate gradients on sums."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from representer.problems.finite import Applied, FiniteRidge, Residuals
 from representer.result import Budget
 
 PAIR_SECONDS, SINGLE_SHARE = 2.4e-9, 0.6
-"""To fill a value psi_j(x_i) in float64 and use it twice, on two cores; and the part of it that float32 takes."""
+"""Seconds to compute psi_j(x_i) in float64 and use it twice, on two cores; and the fraction of it for float32."""
 PASS_SECONDS = 3e-3
-"""What a pass takes for few rows."""
+"""Seconds that a pass takes for few rows."""
 FLOPS = 1.2e11
-"""Of float32 products of columns a second, on two cores."""
+"""Float32 operations per second in products of columns, on two cores."""
 SMALL_WORK = 2e10
-"""n m^2 up to which rows are made orthonormal in float64: the digits of an exact fit, in less than a second."""
+"""n m^2 up to which rows are orthonormalised in float64: the digits of an exact fit, in less than a second."""
 
 
 def bytes_of_blocks(problem: Any, budget: Budget) -> int:
-    """A block of rows with its prepared copies, and strips of values at work."""
+    """A block of rows with its prepared copies, and strips of values in flight."""
     rows, threads = problem.rows, budget.threads or 2
     return 8 * 4 * rows.block_rows * max(rows.n_columns, 1) + 8 * 128 * problem.size * (threads + 16)
 
 
 def wide(design: Design) -> Design:
-    """Rows in float64, made orthonormal one by one: three times the work, and all digits."""
+    """The design in float64 with orthonormalised rows: three times the work, but full precision."""
     return replace(design, basis=design.basis.astype(np.float64), orthonormal=True)
 
 
 def is_little(n: int, m: int) -> bool:
-    """Whether sums over n rows are taken in float64."""
+    """Whether there is so little work that sums over n rows are computed in float64."""
     return float(n) * m * m <= SMALL_WORK
 
 
 def design_for_sums(design: Design, n: int) -> Design:
-    """For sums psi psi' over n rows: in float64 for little work, else in float32 where that is known."""
+    """The design for sums of psi psi' over n rows: float64 for little work, else float32 if the basis has it."""
     if is_little(n, design.basis.size):
         return wide(design)
     single = design.basis.astype(np.float32)
@@ -48,7 +48,7 @@ def design_for_sums(design: Design, n: int) -> Design:
 
 
 def definite_factor(A: np.ndarray) -> Any:
-    """Cholesky's factor of A, or of A + c I where float32 sums have left A indefinite: steps are shorter then."""
+    """The Cholesky factor of A, or of A + c I where float32 sums have left A indefinite: then steps are shorter."""
     try:
         return cho_factor(A, check_finite=False)
     except np.linalg.LinAlgError:
@@ -59,27 +59,27 @@ def definite_factor(A: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class RidgePoint:
-    """Coefficients of a ridge with the best intercept, and what one pass says of them."""
+    """Coefficients of ridge regression with the best intercept, and their gradient from one pass."""
 
     w: np.ndarray
     b: np.ndarray
     g: np.ndarray
-    """sum_i w_i (phi_i - mean) r_i - alpha w: the steepest descent."""
+    """sum_i w_i (phi_i - mean) r_i - alpha w: the steepest-descent direction."""
     squares: np.ndarray
     """sum_i w_i r_i^2."""
     mean: np.ndarray
-    """Of phi; zero without an intercept."""
+    """The weighted mean of phi; zero without an intercept."""
     weight: float
     """The sum of weights."""
 
     @classmethod
     def at(cls, problem: FiniteRidge, design: Design, w: np.ndarray, b: np.ndarray, weight: float) -> RidgePoint:
-        """By one pass in the precision of the design."""
+        """Evaluate at w and b by one pass in the precision of the design."""
         sums, total, squares, psi = problem.rows.total(Residuals(*design.at(w), b, problem.intercept))
         g, total = design.from_sums(sums) - problem.alpha * w, np.atleast_1d(total)
         if not problem.intercept:
             return cls(w, b, g, squares, np.zeros(len(w)), weight)
-        mean = design.from_sums(psi) / weight  # the best intercept takes the mean residual away
+        mean = design.from_sums(psi) / weight  # the best intercept removes the mean residual
         return cls(w, b + total / weight, g - np.multiply.outer(mean, total), squares - total**2 / weight, mean, weight)
 
     def improved(
@@ -90,9 +90,10 @@ class RidgePoint:
         tol: np.ndarray,
         most: int,
     ) -> tuple[RidgePoint, int]:
-        """Conjugate gradients until the lengths of g are at most tol, a pass in the precision of the design for each.
+        """Conjugate gradients until the norms of g are at most tol, with one pass in the design's precision per step.
 
-        The new g and sum of squares follow from the old ones and the products, so that they have their digits.
+        The new g and sum of squares are updated from the old ones and the products, so they have the precision of
+        those.
         """
         alpha, g, taken = problem.alpha, self.g, 0
         x, sums = np.zeros_like(g), np.zeros(g.shape[1])

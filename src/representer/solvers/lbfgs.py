@@ -1,4 +1,4 @@
-"""L-BFGS for losses of which only value and gradient are known."""
+"""L-BFGS for losses that define only value and gradient."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ name = "lbfgs"
 
 
 def cost(problem: LossProblem, budget: Budget) -> Plan:
-    """A factor of K and a triangle of it, each n^2 doubles unless its rank is low; K for other regularisers' norms."""
+    """A factor of K and its triangle, each n^2 doubles unless the rank is low; K for norms of other regularisers."""
     n, convex = problem.n, problem.loss.convex
     reason = "only value and gradient of the loss are known" if convex else "the loss is not convex"
     held = stored_bytes(n, budget.memory) if problem.regularizer.fixed_strength is None else 0
@@ -25,8 +25,8 @@ def cost(problem: LossProblem, budget: Budget) -> Plan:
 def solve(problem: LossProblem, matrix: Workspace, budget: Budget, start: Point | None = None) -> Solution:
     """Minimise over beta and b: sum_i w_i l(y_i, (F' beta)_i + b) + (strength / 2) |beta|^2, where F'F = K.
 
-    The bound on the objective comes from its gradient at the end, with K itself: for a convex loss the objective is at
-    most ||gradient||^2 / (2 strength) above the least one. For other losses there is no bound.
+    The bound on the objective comes from its final gradient, with K itself: for a convex loss the objective is at most
+    ||gradient||^2 / (2 strength) above its minimum. For other losses there is no bound.
     """
     low_rank = matrix.factor()
     F, y, w = low_rank.factor, problem.y[:, 0], problem.weights[:, 0]
@@ -67,7 +67,7 @@ def solve(problem: LossProblem, matrix: Workspace, budget: Budget, start: Point 
 
 
 def _solution(problem: LossProblem, coef: np.ndarray, intercept: np.ndarray, steps: int) -> Solution:
-    """These coefficients, or those for which their gradient would vanish, whichever has the smaller gradient."""
+    """These coefficients, or the stationary ones that belong to their slopes, whichever has the smaller gradient."""
     K, candidates = problem.gram.astype(np.float64), []
     applied = K @ coef
     for _ in range(2):

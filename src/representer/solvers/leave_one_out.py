@@ -17,7 +17,7 @@ from representer.solvers.memory import bytes_of_tiles
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Predictions of each target by the fit without its row."""
+    """Predictions for each target by the fit without its row."""
 
     predictions: np.ndarray
     variances: np.ndarray
@@ -25,7 +25,7 @@ class LeaveOneOut:
 
 
 def leave_one_out(problem: RidgeProblem) -> LeaveOneOut:
-    """The predictions y_i - a_i / M_ii of all rows, with M = (K + alpha W^(-1))^(-1) less its part along the intercept.
+    """Predictions y_i - a_i / M_ii for all rows, with M = (K + alpha W^(-1))^(-1) minus its part along the intercept.
 
     One alpha for all targets, and positive weights.
     """
@@ -38,12 +38,12 @@ def leave_one_out(problem: RidgeProblem) -> LeaveOneOut:
 def loo_error(problem: RidgeProblem, loss: Loss | None = None) -> tuple[float, Gradients, float]:
     """Weighted mean leave-one-out loss, its gradient by hyper-parameter, and its derivative by alpha.
 
-    It is the squared error when no loss is given. With A = K + alpha W^(-1), M = A^(-1) (less the part along the
-    intercept) and a = M y, leaving i out predicts f_i = y_i - e_i with e_i = a_i / M_ii. From dM = -M dA M the gradient
-    is <V, dA> with V = (M c) a' - M diag(d) M, c_i = w_i l'(y_i, f_i) / M_ii and d_i = c_i e_i. As dA is symmetric,
-    (V + V') / 2 does as well. One alpha for all targets, and positive weights.
+    The squared error when no loss is given. With A = K + alpha W^(-1), M = A^(-1) (minus the part along the intercept)
+    and a = M y, leaving i out predicts f_i = y_i - e_i with e_i = a_i / M_ii. From dM = -M dA M the gradient is <V, dA>
+    with V = (M c) a' - M diag(d) M, c_i = w_i l'(y_i, f_i) / M_ii and d_i = c_i e_i. As dA is symmetric, (V + V') / 2
+    serves as well. One alpha for all targets, and positive weights.
     """
-    # the threads of BLAS wait for each other at every panel, which takes longer than the panels of such small matrices
+    # BLAS threads synchronise at every panel, which takes longer than the panels of such small matrices
     with _parallel.one_blas_thread():
         return _loo_error(problem, loss)
 
@@ -51,9 +51,9 @@ def loo_error(problem: RidgeProblem, loss: Loss | None = None) -> tuple[float, G
 def predictive_likelihood(problem: RidgeProblem) -> tuple[float, Gradients, float]:
     """Weighted mean log probability of y_i given all others, its gradient, and its derivative by alpha.
 
-    Given the others y_i is normal about y_i - a_i / M_ii with the variance s^2 / M_ii, and s^2, the amplitude of the
-    kernel, is that of the greatest probability: the mean of a_i^2 / M_ii. Up to a constant the value is
-    (mean of log M_ii - log s^2) / 2.
+    Given the others, y_i is normal about y_i - a_i / M_ii with variance s^2 / M_ii, and s^2, the amplitude of the
+    kernel, is its maximum-likelihood value: the mean of a_i^2 / M_ii. Up to a constant the value is (mean of log M_ii -
+    log s^2) / 2.
     """
     with _parallel.one_blas_thread():
         M, a, weights = _dual(problem)
@@ -101,20 +101,20 @@ def _loo_error(problem: RidgeProblem, loss: Loss | None) -> tuple[float, Gradien
 
 def by_kernel(gram: Gram, M: np.ndarray, u: np.ndarray, a: np.ndarray, q: np.ndarray) -> Gradients:
     """-<u a' + M diag(q) M, dK> for each hyper-parameter, M symmetric."""
-    # factors (U, V) of the symmetric part, so that its tiles are computed where they are used, on all threads
+    # factors (U, V) of the symmetric part, so that its tiles are computed on the fly, on all threads
     U, V = np.hstack([M * -q, -u, a]), np.hstack([M, 0.5 * a, -0.5 * u])
     return gram.astype(np.float64).contract((U, V), lower=True)
 
 
 def without_constants(M: np.ndarray) -> np.ndarray:
-    """The inverse M less its part along constants, which a free intercept takes, written over it."""
+    """The inverse M minus its part along constants, which a free intercept absorbs; overwrites M."""
     u = M.sum(axis=1)
     M -= np.multiply.outer(u, u / u.sum())
     return M
 
 
 def inverse_of(A: np.ndarray) -> np.ndarray:
-    """The inverse of a positive definite matrix, written over it."""
+    """The inverse of a positive definite matrix, which is overwritten."""
     if not definite.invert(A):
         raise np.linalg.LinAlgError("the kernel matrix is singular to rounding; use a larger alpha")
     return A

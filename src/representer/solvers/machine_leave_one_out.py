@@ -17,29 +17,29 @@ from representer.solvers.leave_one_out import by_kernel, inverse_of, without_con
 from representer.solvers.workspace import Workspace
 
 FLAT = 1e7
-"""Times the mean of k(x, x): the noise of inputs with hardly any curvature, which is as good as infinite."""
+"""Noise of inputs with hardly any curvature, in units of the mean of k(x, x): as good as infinite."""
 SOLVED = Budget(memory=2**50, tol=1e-15, max_iter=200)
-"""How well machines are solved: as far as rounding goes, as losses are off by the order of the root of the gap."""
+"""Machines are solved to rounding, as the error of the losses is of the order of the square root of the gap."""
 
 
 @dataclass(frozen=True)
 class MachineLoss:
-    """The sum of the leave-one-out losses, its derivatives by hyper-parameters and by the logarithm of the strength."""
+    """The sum of leave-one-out losses, and its derivatives by hyper-parameters and by the logarithm of the strength."""
 
     total: float
     gradients: Gradients
     by_log_strength: float
     predictions: np.ndarray
     point: Point
-    """The solution, from which that of a similar problem is found in few steps."""
+    """The solution, a warm start for a similar problem."""
 
 
 def machine_loss(problem: LossProblem, matrix: Workspace, start: Point | None = None) -> MachineLoss:
-    """sum_i w_i (l(y_i, p_i) - min l(y_i, .)), p_i the value at x_i of the machine without i by one Newton step.
+    """sum_i w_i (l(y_i, p_i) - min l(y_i, .)), p_i the value at x_i of the machine without i, by one Newton step.
 
     With g, h the derivatives of the losses at the solution F = K a + b, where a = -w g / strength, the machine is the
-    ridge regression with the noise N_i = strength / (w_i h_i) of its Newton step, and M = (K + N)^(-1) less the part
-    along the intercept has p_i = F_i - a_i v_i with v_i = 1 / M_ii - N_i. Where K, the strength and through F the
+    ridge regression of its Newton step, with noise N_i = strength / (w_i h_i), and with M = (K + N)^(-1) minus the part
+    along the intercept, p_i = F_i - a_i v_i with v_i = 1 / M_ii - N_i. When K, the strength and, through F, the
     curvatures change,
 
         da = -M (dK a + N a dlog strength),   dF = -N (da + a dlog strength),   dN = -N (h' / h dF - dlog strength)
@@ -78,5 +78,5 @@ def _at_solution(problem: LossProblem, matrix: Workspace, point: Point) -> Machi
 
 
 def machine_bytes(n: int, threads: int | None) -> Any:
-    """K, a matrix of a Newton step or its inverse, and those of the gradient."""
+    """K, the matrix of a Newton step or its inverse, and those of the gradient."""
     return 8 * 4 * n * n

@@ -1,4 +1,4 @@
-"""How much of the memory iterative solvers use, and what they may keep in it."""
+"""How much memory iterative solvers may use, and what they keep in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from representer import _parallel
 
 
 def working_memory(memory: int) -> int:
-    """The part of the memory that an iterative solver may use."""
+    """How much of the memory an iterative solver may use."""
     return min(memory // 2, 4 * 10**9)
 
 
@@ -23,18 +23,18 @@ def stores_tiles(n: int, memory: int) -> bool:
 
 
 def bytes_of_packed(n: int) -> int:
-    """At most, for float32 tiles of a lower triangle: those on the diagonal are whole."""
+    """Upper bound for the float32 tiles of a lower triangle: those on the diagonal are stored in full."""
     return 2 * n * (n + min(n, max(_parallel.tile_shape(np.dtype(np.float32)))))
 
 
 def bytes_of_tiles(n: int, threads: int | None) -> int:
-    """A tile of each thread, and half as much again for what kernels need to fill it."""
+    """One tile per thread, and half as much again for what kernels need to fill it."""
     return 3 * min(_parallel.TILE_BYTES, 8 * n * n) // 2 * (threads or _parallel.default_threads())
 
 
 def bytes_of_gradients(rows: int, columns: int, threads: int | None) -> int:
-    """Four tiles of each thread that takes part: values, distances, derivatives, and what they are weighted by."""
+    """Four tiles for each thread at work: values, distances, derivatives, and their weights."""
     height, width = _parallel.tile_shape(np.dtype(np.float64))
     tile = 8 * min(rows, height) * min(columns, width)
-    several = rows * columns > 4 * height * width  # fewer tiles are not handed to threads
+    several = rows * columns > 4 * height * width  # fewer tiles stay on one thread
     return 4 * tile * ((threads or _parallel.default_threads()) if several else 1)

@@ -4,13 +4,13 @@ With F the current values, g and h the first and second derivatives of the losse
 
     strength coef + w (g + h (K coef + b - F)) = 0,   sum_i coef_i = 0 where b is free.
 
-The coefficients change by r + R z, where r = -w g / strength - coef is what they lack to those with a vanishing
-gradient, R = sqrt(w h), b changes by s, and
+The coefficients change by r + R z, where r = -w g / strength - coef is the residual of stationarity, R = sqrt(w h), b
+changes by s, and
 
     (R K R + strength I) z = -R (K r + s).
 
-Near the solution r is small, and so are all roundings. Inputs without curvature drop out. The rest is solved by
-Cholesky where it is small, and otherwise by conjugate gradients.
+Near the solution r is small, and so are all rounding errors. Inputs without curvature drop out. The remaining system is
+solved by Cholesky where it is small, and otherwise by conjugate gradients.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CHOLESKY_STEPS_UP_TO = 2500
 SUBSAMPLE_FROM = 20_000
 """Inputs from which a solution on some of them is the warm start."""
 SUBSAMPLE = 8
-"""One in so many is used for it; products with their matrix take a sixty-fourth of the time."""
+"""One in this many inputs is used for it; products with their matrix take a sixty-fourth of the time."""
 SUBSAMPLE_TOL = 1e-2
 """The relative gap of that solution."""
 
@@ -63,14 +63,14 @@ def cost(problem: LossProblem, budget: Budget) -> Plan:
 
 
 def _cholesky_rows(memory: int) -> int:
-    """Rows up to which a step is solved by Cholesky: a matrix of them takes at most half of the memory."""
+    """Rows up to which a step is solved by Cholesky: their matrix takes at most half of the memory."""
     return min(CHOLESKY_STEPS_UP_TO, isqrt(memory // 16))
 
 
 def _step_bytes(problem: LossProblem, budget: Budget, exact: bool) -> int:
-    """Bytes of a step: by Cholesky a matrix of all inputs with curvature, with conjugate gradients factors of low rank.
+    """Bytes of a step: for Cholesky a matrix of all inputs with curvature, for conjugate gradients low-rank factors.
 
-    Where there are too many inputs for Cholesky, a loss with straight parts may leave few enough with curvature.
+    Where there are too many inputs for Cholesky, a loss with linear pieces may leave few enough with curvature.
     """
     n, outputs, most = problem.n, problem.loss.outputs(problem.y), _cholesky_rows(budget.memory)
     joint, vectors = outputs // len(problem.loss.parts()), 8 * 12 * n * outputs
@@ -81,9 +81,9 @@ def _step_bytes(problem: LossProblem, budget: Budget, exact: bool) -> int:
 
 
 def solve(problem: LossProblem, matrix: Workspace, budget: Budget, start: Point | None = None) -> Solution:
-    """Minimise to a duality gap of ``tol`` times the objective, or as far as rounding lets it.
+    """Minimise to a duality gap of ``tol`` times the objective, or as far as rounding allows.
 
-    Smooth losses of many inputs start from the solution on a subsample.
+    Smooth losses with many inputs start from the solution on a subsample.
     """
     if start is None and problem.loss.smooth and np.count_nonzero(problem.weights) >= SUBSAMPLE_FROM:
         start = _on_subsample(problem, matrix, budget)
@@ -96,7 +96,7 @@ def solve(problem: LossProblem, matrix: Workspace, budget: Budget, start: Point 
 def _on_subsample(problem: LossProblem, matrix: Workspace, budget: Budget) -> Point:
     """The solution on one in SUBSAMPLE of the inputs, or f = 0 where that is better.
 
-    They are spread over the targets, and count for all: the strength is less by as much as the weights are.
+    The subsample is stratified by the targets, and the strength is scaled down with the weights.
     """
     order = np.random.default_rng(0).permutation(np.flatnonzero(problem.weights[:, 0]))
     rows = np.sort(order[np.argsort(problem.y[order, 0], kind="stable")[SUBSAMPLE // 2 :: SUBSAMPLE]])
@@ -117,23 +117,23 @@ class _Model:
     problem: LossProblem
     point: Point
     residual: np.ndarray
-    """What the coefficients lack to -w g / strength."""
+    """-w g / strength minus the coefficients."""
     product: np.ndarray
-    """K times it."""
+    """K times the residual."""
     R: np.ndarray
-    """The roots of the weighted curvatures."""
+    """The square roots of the weighted curvatures."""
 
     @property
     def outputs(self) -> int:
         return self.R.shape[1]
 
     def moved(self, change: np.ndarray, shift: Any, product: np.ndarray) -> Point:
-        """The point with coefficients changed by this, for which K times the change is given, and another intercept."""
+        """The point after a change of coefficients, of which K times the change is given, and an intercept shift."""
         point = self.point
         return Point(point.coef + change, point.intercept + shift, point.applied + product)
 
-    def fall(self, other: Point) -> float:
-        """How much less the model is at another point."""
+    def decrease(self, other: Point) -> float:
+        """By how much the model decreases from its point to another one."""
         strength, change = self.problem.strength, other.values - self.point.values
         slope = -strength * float(np.vdot(self.point.coef + self.residual, change))
         bend = float(np.linalg.norm(_half(self.R, change))) ** 2
@@ -141,14 +141,14 @@ class _Model:
 
 
 class _Newton:
-    """The iterations of one solve: the matrix, a factor of low rank once it is needed, and the steps that are left."""
+    """The iterations of one solve: the matrix, its limits, and the steps taken."""
 
     def __init__(self, matrix: Workspace, budget: Budget):
         self.matrix, self.max_iter, self.progress = matrix, budget.max_iter, budget.progress
         self.cholesky_rows, self.steps = _cholesky_rows(budget.memory), 0
 
     def smooth(self, problem: LossProblem, point: Point, goal: Callable[[Point], float], most: int = 10**9) -> Solution:
-        """Newton steps until the gap is below the goal, no step helps, or so many were taken."""
+        """Newton steps until the gap is below the goal, no step helps, or ``most`` steps were taken."""
         dual, last, stop = DualPoint.near(problem, point), np.inf, self.steps + most
         while True:
             primal, small = problem.objective(point), goal(point)
@@ -165,7 +165,7 @@ class _Newton:
                 break
             last = primal
             self.steps += 1
-            # enough for Newton's order, and no more than the goal asks for
+            # enough for superlinear convergence, and no more than the goal needs
             precise = np.clip(0.3 * np.sqrt(max(gap / scale, small / gap)), 1e-6, 0.1)
             R = _roots(problem.weights, problem.loss.curvature(problem.y, point.values))
             target = self._step(_Model(problem, point, residual, product, R), precise)
@@ -179,7 +179,7 @@ class _Newton:
         return Solution(point, primal, dual, self.steps)
 
     def smoothing(self, problem: LossProblem, point: Point, goal: Callable[[Point], float]) -> Solution:
-        """A sequence of smooth losses around ever better dual points, with ever less smoothing."""
+        """Solve a sequence of smooth losses around ever better dual points, with ever less smoothing."""
         primal, dual = problem.objective(point), DualPoint.near(problem, point)
         best, gap, idle = point, primal - dual.value, 0
         mu = 0.5 * max(problem.losses(problem.zero().values) / problem.weights.sum(), 1e-300)
@@ -197,7 +197,7 @@ class _Newton:
             if value < primal:
                 best, primal = here, value
             idle = idle + 1 if primal - dual.value > 0.8 * gap else 0
-            # a better center alone closes the gap by a factor; where that is slow, less smoothing helps
+            # a better center alone shrinks the gap by a factor; where that is slow, less smoothing helps
             mu *= 4.0 if hard else 0.2 if primal - dual.value > 0.1 * gap else 1.0
             gap = primal - dual.value
         return Solution(best, primal, dual, self.steps)
@@ -219,7 +219,7 @@ class _Newton:
         )
 
     def _direct(self, model: _Model, rows: np.ndarray) -> Point:
-        """By the Cholesky factor of R K R + strength I, a matrix with a row for each input and output."""
+        """By the Cholesky factor of R K R + strength I, which has a row for each input and output."""
         problem, shift = model.problem, np.zeros(model.outputs)
         change = model.residual.copy()
         if len(rows):
@@ -236,7 +236,7 @@ class _Newton:
         return model.moved(change, shift, self.matrix @ change)
 
     def _iterative(self, model: _Model, precise: float) -> Point:
-        """Preconditioned conjugate gradients on the z with sum_i (R z)_i = 0, to which a free intercept keeps them."""
+        """Preconditioned conjugate gradients on the z with sum_i (R z)_i = 0, the constraint of a free intercept."""
         problem, R = model.problem, model.R
         precondition = self._preconditioner(R, problem.strength)
         Q = _columns(R) if problem.intercept else np.zeros((*R.shape[:2], 0))
@@ -255,9 +255,9 @@ class _Newton:
             return model.moved(model.residual + _half(R, z), mu if problem.intercept else 0.0, model.product + Kz)
 
         for _ in range(200):
-            # half of |r|^2 bounds what the quadratic model is above its minimum
+            # half of |r|^2 bounds the excess of the quadratic model over its minimum
             above = 0.5 * float(np.linalg.norm(r - Q @ mu)) ** 2
-            if above <= precise**2 * model.fall(here()) or rho <= 0.0:
+            if above <= precise**2 * model.decrease(here()) or rho <= 0.0:
                 break
             Kp = self.matrix @ _half(R, p)
             q = _half(R, Kp) + problem.strength * p
@@ -270,10 +270,10 @@ class _Newton:
         return here()
 
     def _first(self, model: _Model, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """z, its residual and K R z such that R z takes back the change of coefficients, where R is not too small.
+        """Initial z, its residual and K R z, such that R z cancels the change of coefficients where R is not too small.
 
-        From there a step is short, and a few iterations find it; from z = 0 it would be a small difference of large
-        numbers. Where there is hardly any curvature z = 0 is nearly the answer.
+        From there the step is short, and a few iterations find it; from z = 0 it would be a small difference of large
+        numbers. Where there is hardly any curvature, z = 0 is nearly the answer.
         """
         R, strength = model.R, model.problem.strength
         if R.ndim == 2:
@@ -290,7 +290,7 @@ class _Newton:
         return z, -_half(R, model.product + Kz) - strength * z, Kz
 
     def _preconditioner(self, R: np.ndarray, strength: float) -> Callable[[np.ndarray], np.ndarray]:
-        """(D F'F D + strength I)^(-1) for each output, F'F of low rank near K, D the roots of the curvature."""
+        """(D F'F D + strength I)^(-1) for each output, F'F of low rank near K, D the square roots of the curvature."""
         low_rank = self.matrix.low_rank(strength)
         roots = R if R.ndim == 2 else np.sqrt(np.einsum("nij,nij->ni", R, R))
         ridges = np.array([strength])
@@ -311,7 +311,7 @@ def _constant(goal: float) -> Callable[[Point], float]:
 
 
 def _roots(weights: np.ndarray, curvature: np.ndarray) -> np.ndarray:
-    """The roots R of the weighted curvatures: a number for each input, or a symmetric matrix."""
+    """The square roots R of the weighted curvatures: a number, or a symmetric matrix, for each input."""
     if curvature.ndim == 2:
         return np.sqrt(weights * curvature)
     values, vectors = np.linalg.eigh(weights[:, :, None] * curvature)
@@ -319,17 +319,17 @@ def _roots(weights: np.ndarray, curvature: np.ndarray) -> np.ndarray:
 
 
 def _half(R: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """R V for roots of curvatures: one number, or one matrix, for each input."""
+    """R V for square roots R of curvatures: one number, or one matrix, for each input."""
     return R * V if R.ndim == 2 else np.einsum("nij,nj->ni", R, V)
 
 
 def _columns(R: np.ndarray) -> np.ndarray:
-    """R applied to each constant: shape (n, n_outputs, n_outputs)."""
+    """R times the constant of each output: shape (n, n_outputs, n_outputs)."""
     return R[:, :, None] if R.ndim == 2 else R
 
 
 def _factor(matrix: Workspace, rows: np.ndarray, R: np.ndarray, strength: float) -> Any:
-    """The Cholesky factor of R K R + strength I in its place, with as little more on the diagonal as rounding needs."""
+    """The Cholesky factor of R K R + strength I, in place, with as little jitter as rounding requires."""
     for jitter in (0.0, *10.0 ** np.arange(-15.0, -3.0)):
         A = _scaled(matrix.block(rows), R)
         diagonal = A.diagonal()
@@ -357,9 +357,9 @@ def _scaled(K: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 def _line_search(problem: LossProblem, point: Point, target: Point) -> Point | None:
-    """The target, or the lowest point on the line to it: the root of the slope, which rises along the line.
+    """The target, or the minimum on the line to it: the root of the slope, which is nondecreasing along the line.
 
-    None if the line goes up from the start.
+    None if the target is not in a descent direction.
     """
     loss, y, w = problem.loss, problem.y, problem.weights
     values, toward = point.values, target.values - point.values

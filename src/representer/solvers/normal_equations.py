@@ -26,11 +26,11 @@ from representer.solvers.finite_passes import (
 from representer.solvers.memory import working_memory
 
 REFINEMENTS = 40
-"""Passes with float64 products after the first residual, before sums are taken in float64."""
+"""Most passes with float64 products after the first residual, before sums are recomputed in float64."""
 MOST_FACTORS = 4
-"""Different alphas up to which each has a Cholesky factor, and not all the eigenvectors."""
+"""Number of distinct alphas up to which each gets a Cholesky factor instead of one eigendecomposition for all."""
 LEAVE_OUT_WORK, LEAVE_OUT_ENTRIES = 1e11, 2e7
-"""n m^2, and rows times alphas, up to which leave-one-out predictions are made; beyond, alpha is chosen by GCV."""
+"""n m^2, and rows times alphas, up to which leave-one-out predictions are computed; beyond, alpha is chosen by GCV."""
 
 name = "normal_equations"
 way_out = "use fewer components, or a larger memory="
@@ -59,7 +59,7 @@ def leaves_out(problem: FiniteRidge, alphas: np.ndarray | None) -> bool:
 
 @dataclass(frozen=True)
 class Sums:
-    """sum_i w_i phi_i phi_i', w_i phi_i y_i', w_i phi_i, w_i, w_i y_i, w_i y_i^2, and the number of rows that count."""
+    """sum_i w_i phi_i phi_i', w_i phi_i y_i', w_i phi_i, w_i, w_i y_i, w_i y_i^2, and the number of weighted rows."""
 
     S: np.ndarray
     C: np.ndarray
@@ -86,7 +86,7 @@ class Sums:
 
     @property
     def mean(self) -> np.ndarray:
-        """Of the features where there is an intercept; else 0."""
+        """The mean of the features if there is an intercept; else 0."""
         return self.s / self.weight if self.intercept else np.zeros_like(self.s)
 
     @cached_property
@@ -101,14 +101,14 @@ class Sums:
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues, not negative, and eigenvectors of S less its part along the mean."""
+        """Nonnegative eigenvalues, and eigenvectors, of S minus its part along the mean."""
         A = self.S - self.weight * np.multiply.outer(self.mean, self.mean)
         values, V = eigh(A, overwrite_a=True, check_finite=False, driver="evd")
         return np.maximum(values, 0.0), V
 
     @cached_property
     def inside(self) -> np.ndarray:
-        """The right-hand sides in the eigenvectors."""
+        """The right-hand sides in the basis of eigenvectors."""
         return self.spectrum[1].T @ self.sides
 
     def shifted(self, alpha: np.ndarray) -> np.ndarray:
@@ -123,11 +123,11 @@ class Sums:
         return V @ ((V.T @ g) / self.shifted(alpha))
 
     def inverse(self, alpha: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """g -> (S + alpha I)^(-1) g: by factors for one alpha each, unless the spectrum is known or needed."""
+        """g -> (S + alpha I)^(-1) g: by a factor for each alpha, unless the spectrum is known or needed."""
         if "spectrum" not in vars(self) and len(different := np.unique(alpha)) <= MOST_FACTORS:
             try:
                 factors = [self._factor(each) for each in different]
-            except np.linalg.LinAlgError:  # indefinite by rounding
+            except np.linalg.LinAlgError:  # indefinite to rounding
                 return partial(self.apply_inverse, alpha=alpha)
             return partial(_solved, factors=factors, which=np.searchsorted(different, alpha))
         return partial(self.apply_inverse, alpha=alpha)
@@ -141,7 +141,7 @@ class Sums:
         return cho_factor(A, overwrite_a=True, check_finite=False)
 
     def intercepts(self, w: np.ndarray) -> np.ndarray:
-        """The best ones for coefficients w."""
+        """The best intercepts for coefficients w."""
         return self.shift + (self.y - self.s @ w) / self.weight if self.intercept else np.zeros(w.shape[1])
 
     def gcv(self, alphas: np.ndarray) -> np.ndarray:
@@ -156,7 +156,7 @@ class Sums:
 
 
 def _solved(g: np.ndarray, factors: list, which: np.ndarray) -> np.ndarray:
-    """Each column by its factor."""
+    """Solve each column with its factor."""
     out = np.empty_like(g)
     for k, factor in enumerate(factors):
         out[:, which == k] = cho_solve(factor, g[:, which == k], check_finite=False)
@@ -169,14 +169,14 @@ class LeftOut:
 
     design: Design
     vectors: np.ndarray
-    """Eigenvectors as combinations of the columns."""
+    """Eigenvectors as coefficients of the columns."""
     mean: np.ndarray
-    """In the eigenvectors."""
+    """The mean in the basis of eigenvectors."""
     weight: float
     inverse: np.ndarray
     """1 / (values + alpha) of shape (rank, n_alphas, n_targets)."""
     coef: np.ndarray
-    """Coefficients in the eigenvectors, of the same shape."""
+    """Coefficients in the basis of eigenvectors, of the same shape."""
     intercept: np.ndarray
 
     def __call__(self, X: Any, y: Any, w: Any) -> np.ndarray:
@@ -194,7 +194,7 @@ class LeftOut:
 
 
 def design_for(problem: FiniteRidge) -> Design:
-    """In float64 with orthonormal rows for little work, else in float32 where that is known."""
+    """In float64 with orthonormal rows for little work, else in float32 if the basis has it."""
     return design_for_sums(problem.design, problem.n)
 
 
@@ -219,7 +219,7 @@ class Path:
         return np.concatenate(list(self.problem.rows.map(part)), axis=1)
 
     def solve(self, alpha: np.ndarray, reason: str) -> Result:
-        """Coefficients of phi for one alpha a target, with float64 residuals and corrections by the factor."""
+        """Coefficients of phi for one alpha per target, with float64 residuals and corrections by the factor."""
         problem = replace(self.problem, alpha=alpha)
         best = self._refined(problem)
         if best[0].residuals.max() > self.budget.tol and self.design.basis.dtype == np.float32:
@@ -238,10 +238,10 @@ class Path:
         return Result(w, intercept, certificate)
 
     def _refined(self, problem: FiniteRidge) -> tuple:
-        """Coefficients with a float64 judgement, and the steps: the sums' own, and conjugate gradients from there.
+        """A float64 judgement, coefficients and the steps: the solution of the sums, refined by conjugate gradients.
 
-        Their preconditioner is the inverse of the sums, and their products are float64, so that they converge where
-        sums in float32 have lost digits.
+        The preconditioner is the inverse of the sums, and products are float64, so that they converge where float32
+        sums have lost digits.
         """
         sums, tol = self.sums, self.budget.tol
         exact = replace(problem.design, basis=problem.design.basis.astype(np.float64), orthonormal=False)

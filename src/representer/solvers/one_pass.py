@@ -1,4 +1,4 @@
-"""Ridge in the span of a basis from sums that grow with each chunk of rows, none of which is read twice."""
+"""Ridge in the span of a basis from sums that accumulate over chunks of rows, none of which is read twice."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from representer.solvers.normal_equations import Sums
 
 @dataclass(frozen=True)
 class Accumulated:
-    """sum_i w_i phi_i phi_i', w_i phi_i y_i' and what belongs to them, of all chunks so far, in float64.
+    """sum_i w_i phi_i phi_i', w_i phi_i y_i' and related sums over all chunks so far, in float64.
 
-    Rows are made orthonormal in float64: there is no second pass that would find lost digits.
+    Rows are orthonormalised in float64: there is no second pass to recover lost digits.
     """
 
     design: Design
@@ -29,7 +29,7 @@ class Accumulated:
 
     @classmethod
     def empty(cls, design: Design, y: Any, w: Any, intercept: bool) -> Accumulated:
-        """No sums yet; targets are shifted by their mean in some rows, for the sake of the digits of squares."""
+        """No sums yet; targets are shifted by their mean over some rows, to keep the digits of sums of squares."""
         Y = columns_of(y)
         weights = weights_of(w, len(Y))
         shift = np.average(Y, axis=0, weights=weights) if intercept and weights.any() else np.zeros(Y.shape[1])
@@ -37,24 +37,24 @@ class Accumulated:
 
     @classmethod
     def going_on(cls, design: Design, shift: np.ndarray, sums: tuple | None, rows: int) -> Accumulated:
-        """Sums that are known."""
+        """Resume from known sums."""
         return cls(replace(design, basis=design.basis.astype(np.float64), orthonormal=True), shift, sums, rows)
 
     def plus(self, rows: Rows) -> Accumulated:
-        """The sums, and to them those of further rows; an error among these leaves the sums as they are."""
+        """The sums plus those of further rows; an error in these leaves the old sums unchanged."""
         counted = Counted(Moments(self.design.columns, self.shift))
         *more, n = finished(rows.partial(counted))
         sums = added(None if self.sums is None else added(None, self.sums), tuple(more))
         return replace(self, sums=sums, rows=self.rows + int(n))
 
     def totals(self, intercept: bool) -> Sums:
-        """As one pass over all rows would have found them."""
+        """The sums as one pass over all rows would have computed them."""
         assert self.sums is not None
         S, C, s, weight, y, yy, n = finished(self.sums)
         return Sums((S + S.T) / 2.0, C, s, float(weight), y, yy, int(n), self.shift, intercept)
 
     def solve(self, problem: FiniteRidge, budget: Budget, reason: str, sums: Sums) -> Result:
-        """The solution for the alphas of a problem, judged by the gradient that the sums give."""
+        """The solution for the alphas of a problem, judged by the gradient from the sums."""
         begin, alpha = perf_counter(), problem.alpha
         w = sums.apply_inverse(sums.sides, alpha)
         centred = sums.S @ w - sums.weight * np.multiply.outer(sums.mean, sums.mean @ w)

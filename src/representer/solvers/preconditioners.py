@@ -1,4 +1,4 @@
-"""Preconditioners of ridge problems: a factor of low rank near K, alone or with blocks of nearby inputs."""
+"""Preconditioners for ridge problems: a low-rank factor near K, alone or with blocks of nearby inputs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from representer.gram.tiled import Gram
 from representer.problems.ridge import RidgeProblem
 
 GRAM_RUNS = 4
-"""Parts of F F' that are summed on their own: each is as large as the whole."""
+"""Partial sums of F F', each as large as the whole."""
 GROUP_ROWS = 512
-"""Inputs of a block at most: all blocks together take as many operations as a factor of this rank."""
+"""Largest number of inputs in a block: all blocks together take as many operations as a factor of this rank."""
 BLOCKS_FROM = 4000
-"""Rows from which blocks are worth their making."""
+"""Rows from which blocks are worth their set-up."""
 GROUPED_BY = 200
-"""Rows of a factor that tell which inputs are near each other."""
+"""Rows of a factor that are used to find inputs near each other."""
 POWER_STEPS = 5
-"""Of the power method for a direction of much variance."""
+"""Steps of the power method for a direction of large variance."""
 FINE_RIDGE = 1e-6
-"""Part of the mean k(x, x) below which float32 values of a remainder are rounding."""
+"""Fraction of the mean k(x, x) below which float32 values of a remainder are rounding."""
 
 
 def summed_gram(F: np.ndarray, wide: Any, threads: int | None) -> np.ndarray:
-    """F F' in float64, from products in a precision."""
+    """F F' summed in float64, from products in precision ``wide``."""
 
     def visit(run: Any) -> np.ndarray:
         gram = np.zeros((len(F), len(F)))
@@ -37,13 +37,13 @@ def summed_gram(F: np.ndarray, wide: Any, threads: int | None) -> np.ndarray:
             gram += part @ part.T
         return gram
 
-    chunks = _parallel.split(F.shape[1], 2048 if wide == F.dtype else 512)  # converted ones are copies
+    chunks = _parallel.split(F.shape[1], 2048 if wide == F.dtype else 512)  # converted chunks are copies
     total: Any = sum(_parallel.map_tiles(chunks, visit, threads=threads, runs=GRAM_RUNS))
     return total
 
 
 class Preconditioner:
-    """(F'F + alpha I)^(-1) = (I - F' (F F' + alpha I)^(-1) F) / alpha for a factor F of low rank; one alpha per column.
+    """(F'F + alpha I)^(-1) = (I - F' (F F' + alpha I)^(-1) F) / alpha for a low-rank factor F; one alpha per column.
 
     F F' is small; it is summed in float64 where alpha is so far below its largest eigenvalue that float32 would not do.
     """
@@ -69,9 +69,9 @@ class Preconditioner:
 class BlockPreconditioner:
     """(F'F + B)^(-1), where B has the blocks of D K D + alpha I - F'F between inputs of one group, and zeros elsewhere.
 
-    Inputs are grouped by where they are in H, as far as F tells. What low rank leaves of a kernel is local, so that
-    blocks on the diagonal hold most of it. With B = L L' and W = F L'^(-1) it is
-    L'^(-1) (I - W' (I + W W')^(-1) W) L^(-1).
+    Inputs are grouped by their location in H, as seen by F. The remainder of a low-rank approximation is local, so that
+    diagonal blocks hold most of it. With B = L L' and W = F L'^(-1) the preconditioner is L'^(-1) (I - W' (I + W
+    W')^(-1) W) L^(-1).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class BlockPreconditioner:
 
     def __call__(self, R: np.ndarray, ridges: np.ndarray) -> np.ndarray:
         """(F'F + B)^(-1) R."""
-        with _parallel.one_blas_thread():  # others would wait for each other in every block
+        with _parallel.one_blas_thread():  # several would wait for each other in every block
             return self._applied(R)
 
     def _applied(self, R: np.ndarray) -> np.ndarray:
@@ -131,7 +131,7 @@ class BlockPreconditioner:
 
 
 def _factor(S: np.ndarray, alpha: float) -> np.ndarray:
-    """The Cholesky factor of S + alpha I, with a larger diagonal where rounding leaves that indefinite."""
+    """The Cholesky factor of S + alpha I, with a larger diagonal where that is indefinite to rounding."""
     size = float(np.abs(S.diagonal()).mean()) + alpha
     for raised in (0.0, 1e-5, 1e-3, 1.0, 100.0):
         A = S.copy()
@@ -144,7 +144,7 @@ def _factor(S: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def bisected(F: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Groups of at most so many columns of F that are near each other: halves along the direction of most variance."""
+    """Groups of at most ``size`` nearby columns of F, by halving along the direction of largest variance."""
     todo, groups = [np.arange(F.shape[1])], []
     while todo:
         rows = todo.pop()
@@ -163,7 +163,7 @@ def bisected(F: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndar
 
 
 def blocks_help(problem: RidgeProblem, low_rank: LowRank, wanted: int) -> bool:
-    """Whether the factor leaves more than alpha, and blocks of float32 values can resolve it, for one alpha."""
+    """Whether the factor's remainder exceeds alpha, and blocks of float32 values can resolve it, for a single alpha."""
     alpha = float(problem.alpha.min())
     fine = alpha > FINE_RIDGE * float(problem.diagonal.mean()) and alpha < float(low_rank.remainder.mean())
     return fine and low_rank.rank >= wanted and problem.n >= BLOCKS_FROM and np.ptp(problem.ridges) == 0.0

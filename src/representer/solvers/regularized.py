@@ -1,4 +1,4 @@
-"""Any nondecreasing regulariser by the squared norm: a search for the effective strength."""
+"""Any nondecreasing regulariser, reduced to the squared norm by a search for the effective strength."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from representer.solvers import box_losses, newton, squared_norm
 from representer.solvers.workspace import stored_bytes
 
 FLOAT32_TOL = 1e-4
-"""Gaps down to this may come from float32 products; the certificate's own products are float64 in any case."""
+"""Tolerance down to which gaps may come from float32 products; the certificate's own are float64, or have their error
+measured."""
 ATTEMPTS = 4
-"""Solutions from fresh products, each tighter than the last, before the certificate says what was reached."""
+"""Attempts with recomputed products, each to a tighter tolerance, before the certificate reports what was reached."""
 STRENGTHS = 100
-"""The most solutions with the squared norm on the way to another regulariser's."""
+"""Most solutions with the squared norm in the search for another regulariser's."""
 FINEST = 1e-14
-"""The relative gap of those solutions below which they do not get better."""
+"""The relative gap below which those solutions do not improve."""
 
 way_out = "use fewer rows, a loss with a curvature, or a larger memory="
 
 
 def cost(problem: LossProblem, budget: Budget) -> Plan:
-    """The plan for one strength; regularisers other than the squared norm need some ten of them."""
+    """The plan for one strength; regularisers other than the squared norm need some ten solutions."""
     loss = problem.loss
     if not loss.smooth and not loss.complete:
         refusal = (
@@ -37,7 +38,7 @@ def cost(problem: LossProblem, budget: Budget) -> Plan:
         return Plan("none", "the loss has kinks and no conjugate", 0, 0, np.inf, refusal)
     plan = squared_norm.cost(problem, budget)
     if problem.regularizer.fixed_strength is None and box_losses.applies(problem):
-        held = stored_bytes(problem.n, budget.memory)  # norms and bounds on the way take products
+        held = stored_bytes(problem.n, budget.memory)  # norms and bounds in the search take products
         bytes_ = max(plan.bytes + held, newton.cost(problem, budget).bytes)
         plan = replace(plan, bytes=bytes_, form=f"{plan.form}, at each strength".removeprefix(", "))
     if not problem.convex:
@@ -48,9 +49,9 @@ def cost(problem: LossProblem, budget: Budget) -> Plan:
 def solve(problem: LossProblem, budget: Budget, plan: Plan) -> Result:
     """Find the strength at which the solution with the squared norm has strength ||f|| = R'(||f||).
 
-    The norm of the solution falls with the strength, so a bracket is found by steps of a factor, and closed by the
-    secant rule on logarithms with the safeguard of Illinois. Each solution starts from the last one. f = 0 comes first:
-    where R has a kink at zero it may be the solution.
+    The norm of the solution decreases with the strength, so a bracket is found by geometric steps, and closed by the
+    Illinois variant of regula falsi on logarithms. Each solution warm-starts the next. f = 0 is tried first: where R
+    has a kink at zero it may be the solution.
     """
     strength = problem.regularizer.fixed_strength
     if strength is not None:
@@ -62,7 +63,7 @@ def solve(problem: LossProblem, budget: Budget, plan: Plan) -> Result:
 
 
 def _at_fixed(problem: LossProblem, strength: float, budget: Budget, plan: Plan) -> Result:
-    """Solve with the squared norm, again with fresh and better products where the certificate falls short."""
+    """Solve with the squared norm; repeat with recomputed, better products where the certificate falls short."""
     solutions, tol, start = squared_norm.Solutions(problem, budget), 0.9 * budget.tol, None
     best: tuple[Point, Judgement] | None = None
     for _ in range(ATTEMPTS):
@@ -84,7 +85,7 @@ def _result(point: Point, judgement: Judgement, strength: float, solutions: Any,
 
 
 def _bracket(search: _Search) -> None:
-    low = high = None  # log strengths with their excess, below and above zero
+    low = high = None  # (log strength, excess) with excess below and above zero
     x, factor, side = search.first(), np.log(4.0), 0
     for _ in range(STRENGTHS):
         excess = search.at(np.exp(x))
@@ -100,19 +101,19 @@ def _bracket(search: _Search) -> None:
             x, factor = x - np.sign(excess) * factor, min(2 * factor, np.log(16.0))
         elif high[0] - low[0] > search.narrow:
             x = _between(low, high)
-        elif factor := search.sharpen():  # the norms were not precise enough to locate the zero
+        elif factor := search.sharpen():  # norms were not precise enough to locate the root
             low, high, side = None, None, 0
         else:
             return
 
 
 def _weaker(end: Any, side: int, now: int) -> Any:
-    """The end of the bracket that stays; twice in a row its excess counts half, so that it moves, too."""
+    """The end of the bracket that stays; the second time in a row its excess is halved, so that it moves, too."""
     return None if end is None else (end[0], end[1] / 2) if side == now else end
 
 
 def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
-    """The secant's zero, kept away from the ends; the middle where an end has no finite excess."""
+    """The root of the secant, kept away from the ends; the midpoint where an end has no finite excess."""
     if not np.isfinite(low[1]) or not np.isfinite(high[1]):
         return (low[0] + high[0]) / 2
     share = -low[1] / (high[1] - low[1])
@@ -120,13 +121,13 @@ def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
 
 
 class _Search:
-    """Solutions along strengths: the point of least objective and the dual point of the highest bound so far."""
+    """The search over strengths: the point of least objective and the dual point of the highest bound so far."""
 
     def __init__(self, problem: LossProblem, budget: Budget):
         self.problem, self.budget, self.regularizer = problem, budget, problem.regularizer
         self.solutions = squared_norm.Solutions(problem, budget)
         self.rounded = stored_bytes(problem.n, budget.memory) < 8 * problem.n**2 and budget.tol < FLOAT32_TOL
-        """Whether products as they are stored are too rough for the tolerance."""
+        """Whether stored float32 products are too coarse for the tolerance."""
         self.start: Solution | None = None
         self.inner, self.margin = 0.1 * budget.tol, 0.9
         self.failed, self.blur, self.off, self.at_zero = 0, 0.0, np.inf, np.inf
@@ -146,16 +147,16 @@ class _Search:
             self._bound(v, product, self.best, values)
             return self._certified()
         slope, kink = np.sqrt(max(-float(np.sum(problem.weights * v * product)), 0.0)), self.regularizer.derivative(0.0)
-        # the limit of the excess as f goes to 0: up to zero, f = 0 is a local minimum
+        # the limit of the excess as f goes to 0; if it is at most zero, f = 0 is a local minimum
         self.at_zero = np.log(slope / kink) if slope > 0.0 and kink > 0.0 else -np.inf if kink > 0.0 else np.inf
         return False
 
     def first(self) -> float:
-        """The logarithm of the strength to start with: a hundredth of where the data hardly count."""
+        """The logarithm of the initial strength: a hundredth of that at which the data hardly count."""
         return float(np.log(0.01 * self.problem.weights.sum() * self.problem.diagonal.mean() + 1e-300))
 
     def at(self, strength: float) -> float:
-        """Solve with the squared norm; keep what is best so far; return the excess of the strength."""
+        """Solve with the squared norm, keep the best so far, and return the excess of the strength."""
         problem = self.problem.with_strength(strength)
         found = self.solutions.find(problem, self.inner, self.start)
         duals = [found.dual.v]
@@ -182,7 +183,7 @@ class _Search:
         return excess
 
     def _product(self, V: np.ndarray) -> np.ndarray:
-        """K V, as precise as the tolerance asks for."""
+        """K V, as precise as the tolerance requires."""
         return self.problem.gram.astype(np.float64) @ V if self.rounded else self.solutions.matrix @ V
 
     def _allowed(self, point: Point) -> Point:
@@ -193,13 +194,13 @@ class _Search:
         return self.problem.centred(replace(point, coef=largest / t * point.coef, applied=largest / t * point.applied))
 
     def _keep(self, point: Point, strength: float) -> None:
-        """Keep a point if its objective is less, whatever roundings did."""
+        """Keep a point if its objective, rounding errors included, is lower."""
         value = self.problem.upper_bound(point)
         if value < self.upper:
             self.best, self.upper, self.strength = point, value, strength
 
     def _keep_nearest(self, off: float, point: Point, strength: float, found: Solution) -> None:
-        """Without convexity: keep a point if its strength is nearer to the effective one, wherever its objective is."""
+        """Without convexity: keep a point if its strength is nearer to the effective one, whatever its objective."""
         if off <= self.off:
             self.best, self.strength, self.off = point, strength, off
             self.v, self.slopes_at = found.dual.v, found.point.values
@@ -211,7 +212,7 @@ class _Search:
             self.lower, self.v, self.slopes_at = value, v, slopes_at
 
     def blurred(self, excess: float) -> bool:
-        """Whether the norm is not known well enough for the sign of the excess; then better solutions follow."""
+        """Whether the norm is too imprecise for the sign of the excess; if so, later solutions are more precise."""
         if not abs(excess) < self.blur or self.inner < FINEST:
             return False
         self.inner *= 0.01
@@ -219,13 +220,13 @@ class _Search:
 
     @property
     def narrow(self) -> float:
-        """The width of a bracket in which norms no longer locate the zero."""
+        """The width of a bracket in which norms no longer locate the root."""
         return 1e-5 if self.rounded else 1e-10
 
     def sharpen(self) -> float:
-        """Ask for float64 products, then for solutions to rounding, from now on; return the step to begin anew with.
+        """From now on use float64 products, then also solutions to rounding; return the step to restart with.
 
-        Zero if they are that precise already.
+        Zero if solutions are that precise already.
         """
         if self.rounded:
             self.solutions.refine()
@@ -237,12 +238,12 @@ class _Search:
         return 1e-9 if before > 0.0 else 0.0
 
     def done(self, excess: float) -> bool:
-        """Whether the tolerance is reached, or solutions fail and there is no use in more of them."""
+        """Whether the tolerance is reached, or solutions fail and more of them would not help."""
         if self.solutions.exhausted or self.failed > 2:
             return True
         if self.problem.convex:
             return self._certified()
-        # from where f falls as 1 / strength, stronger regularisers bring nothing new
+        # where f decays as 1 / strength, stronger regularisers bring nothing new
         vanishes = self.at_zero - 0.01 <= excess <= self.at_zero + 0.01 <= 0.01
         return abs(excess) <= self.budget.tol or vanishes
 
@@ -250,11 +251,11 @@ class _Search:
         """Whether the gap is within the tolerance, and the certificate's own products agree."""
         if self.upper - self.lower > self.margin * self.budget.tol * self.problem.scale(self.best):
             return False
-        self.margin *= 0.3  # for the next time, if they do not agree
+        self.margin *= 0.3  # for the next time, if it does not agree
         return bool(self._judge().residuals[0] <= self.budget.tol)
 
     def _judge(self) -> Judgement:
-        """Of the best point, whose norm is within what the regulariser allows to the last digit."""
+        """Judge the best point, after rescaling it exactly to the norm that the regulariser allows."""
         if self.judged is None or self.judged[0] is not self.best:
             if np.isfinite(self.regularizer.largest):
                 applied = self.problem.gram.astype(np.float64) @ self.best.coef

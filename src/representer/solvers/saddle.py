@@ -17,7 +17,7 @@ way_out = "use fewer centers (such as centers=1000), or a larger memory="
 
 @dataclass(frozen=True)
 class Polynomials:
-    """All monomials up to a degree in (x - shift) / scale, which lies between -1 and 1 on the data; none below 0."""
+    """All monomials up to a degree in (x - shift) / scale, between -1 and 1 on the data; none for a degree below 0."""
 
     degree: int
     shift: np.ndarray
@@ -50,8 +50,8 @@ class Polynomials:
 class Saddle:
     r"""(K + alpha W^(-1)) a + P b = y and P'a = 0, for f = sum_i a_i k(x_i, .) + sum_j b_j p_j and P_ij = p_j(x_i).
 
-    f minimises sum_i w_i (y_i - f(x_i))^2 + alpha a'Ka, and interpolates for alpha = 0. With D = W^(1/2) and
-    D P = Q [R; 0] the condition P'a = 0 says a = D Q_2 c, Q_2 the last columns of Q, and what is left is a positive
+    f minimises sum_i w_i (y_i - f(x_i))^2 + alpha a'Ka, and interpolates for alpha = 0. With D = W^(1/2) and D P = Q
+    [R; 0], the condition P'a = 0 means a = D Q_2 c, where Q_2 are the last columns of Q, and what remains is a positive
     definite system, (Q_2' D K D Q_2 + alpha I) c = Q_2' D y.
 
     Parameters
@@ -77,7 +77,7 @@ class Saddle:
         K = gram.dense().astype(np.float64, copy=False)
         K *= self.root
         K *= self.root.ravel()
-        # the transposed view is column-major as LAPACK wants it, and the same matrix
+        # the transposed view is the same matrix, in LAPACK's column-major order
         self.K = self.rotation.back(self.rotation.back(K.T), side="R")
         self._factor: tuple[float, np.ndarray] | None = None
 
@@ -106,9 +106,10 @@ class Saddle:
         return np.maximum(values, 0.0), self.rotation.forward(padded)
 
     def leave_one_out(self, alphas: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """y_i less the prediction of y_i by the fit without i, an array of shape (n_alphas, *Y.shape).
+        """y_i minus its prediction by the fit without i, an array of shape (n_alphas, *Y.shape).
 
-        It is a_i / G_ii, G the operator from y to a, and 0 for a point without which polynomials are not determined.
+        This is a_i / G_ii, where G is the operator from y to a, and 0 for a point without which the polynomials are not
+        determined.
         """
         values, vectors = self._spectrum
         inverse = 1.0 / (values[:, None] + alphas)
@@ -120,7 +121,7 @@ class Saddle:
 
 
 class Restricted:
-    r"""The same functions on centres z_j that are not the data: f = sum_j a_j k(z_j, .) + sum_j b_j p_j, P_z'a = 0.
+    r"""The same functions on centres z_j other than the data: f = sum_j a_j k(z_j, .) + sum_j b_j p_j, P_z'a = 0.
 
     f minimises sum_i w_i (y_i - f(x_i))^2 + alpha a' K_z a. With a = Q_2 L'^(-1) c, L L' = Q_2' K_z Q_2, the penalty is
     alpha |c|^2, and the singular values of the part of D K_xz Q_2 L'^(-1) orthogonal to the polynomials give the
@@ -129,7 +130,7 @@ class Restricted:
     Parameters
     ----------
     gram : Gram
-        Of the data and the centres, k(x_i, z_j).
+        The matrix of the data against the centres, k(x_i, z_j).
     centers : Gram
         Of the centres.
     P, P_centers : arrays of shape (n, n_polynomials) and (n_centers, n_polynomials)
@@ -159,7 +160,7 @@ class Restricted:
         self.U, self.values, self.V = svd(B, full_matrices=False, overwrite_a=True, check_finite=False)
 
     def _shrunk(self, alphas: np.ndarray) -> np.ndarray:
-        """values / (values^2 + alpha), 0 where a direction is not seen by the data; one column for each alpha."""
+        """values / (values^2 + alpha), 0 in directions that the data do not see; one column for each alpha."""
         values = self.values[:, None]
         seen = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
         shape = (len(values), len(alphas))
@@ -174,9 +175,9 @@ class Restricted:
         return a, self.outer.solve(self.polynomials.T @ (Y - self.root * (self.gram @ a)))
 
     def leave_one_out(self, alphas: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """y_i less the prediction of y_i by the fit without i, an array of shape (n_alphas, *Y.shape).
+        """y_i minus its prediction by the fit without i, an array of shape (n_alphas, *Y.shape).
 
-        It is the residual over one less the leverage, and 0 for a point of leverage one.
+        This is the residual over one minus the leverage, and 0 for a point of leverage one.
         """
         Y, share = self.root * Y, self.values[:, None] * self._shrunk(alphas)
         inside = share[:, :, None] * (self.U.T @ Y)[:, None]
@@ -188,9 +189,9 @@ class Restricted:
 
 
 def _positive(S: np.ndarray, where: str, remedy: str) -> np.ndarray:
-    """The Cholesky factor of S, written over it."""
+    """The Cholesky factor of S, which is overwritten; raise if S is singular to rounding."""
     L, info = lapack.dpotrf(S, lower=1, overwrite_a=1, clean=1)
-    # a factor that exists by luck of rounding has no correct digit on its diagonal
+    # a factor that exists only thanks to rounding has no correct digits on its diagonal
     if info != 0 or (len(L) and L.diagonal().min() < 1e-8 * L.diagonal().max()):
         raise np.linalg.LinAlgError(
             f"The kernel matrix is singular to rounding on {where}; use {remedy}, a shorter length_scale, or a kernel "
@@ -200,10 +201,10 @@ def _positive(S: np.ndarray, where: str, remedy: str) -> np.ndarray:
 
 
 class Rotation:
-    """Q of P = Q [R; 0] as LAPACK's reflections, which are applied and never written out.
+    """Q of P = Q [R; 0] as LAPACK's Householder reflections, which are applied and never formed.
 
-    Where columns of P are dependent on these points, R is that of an orthonormal basis of their combinations, and
-    solutions are those of least norm.
+    Where columns of P are linearly dependent on these points, R is that of an orthonormal basis of their span, and
+    solutions have minimum norm.
     """
 
     def __init__(self, P: np.ndarray):
@@ -215,7 +216,7 @@ class Rotation:
             self.reflections, self.tau, _, _ = lapack.dgeqrf(np.asfortranarray(full))
 
     def back(self, C: np.ndarray, side: str = "L") -> np.ndarray:
-        """Q'C, or C Q from the right-hand side; C is overwritten if it is column-major."""
+        """Q'C, or C Q for side "R"; C is overwritten if it is column-major."""
         return self._apply(C, side, "T" if side == "L" else "N")
 
     def forward(self, C: np.ndarray) -> np.ndarray:

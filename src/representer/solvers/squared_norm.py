@@ -1,4 +1,4 @@
-"""Any loss with the squared norm: the solver for the loss, at one strength or at several, with one matrix."""
+"""Any loss with the squared norm: dispatch to the loss's solver, at one or several strengths, with one matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from representer.solvers import box_losses, lbfgs, newton
 from representer.solvers.workspace import Workspace
 
 ROUGH_GAP_FROM = 20_000
-"""Inputs from which a float64 product would take as long as all steps: then float32 values judge, with their error."""
+"""Inputs from which a float64 product takes as long as all steps: then the gap is from float32 values, with their
+error."""
 
 
 def cost(problem: LossProblem, budget: Budget) -> Plan:
@@ -43,10 +44,10 @@ def _solver(problem: LossProblem):
 
 
 class Solutions:
-    """Solutions at several strengths, each from the last one: one matrix, and one budget of iterations.
+    """Solutions at several strengths, each warm-started from the last: one matrix, and one budget of iterations.
 
-    The budget's iterations are steps of Newton's method or L-BFGS, for each output that does not depend on others. As
-    many times n SMO steps come before them.
+    The budget counts steps of Newton's method or L-BFGS, for each independent output. Before them, n times as many SMO
+    steps are allowed.
     """
 
     def __init__(self, problem: LossProblem, budget: Budget):
@@ -63,7 +64,7 @@ class Solutions:
         return self.steps >= self.limit
 
     def find(self, problem: LossProblem, tol: float, start: Solution | None = None) -> Solution:
-        """The solution to a relative gap; outputs that do not depend on each other one by one."""
+        """The solution to a relative gap; independent outputs are solved one by one."""
         parts = problem.loss.parts()
         if len(parts) == 1:
             return self._find_one(problem, tol, start)
@@ -80,7 +81,7 @@ class Solutions:
             good = start.primal - start.dual.value <= tol * problem.scale(start.point)
             if good or newton.cost(problem, self.budget).bytes > self.budget.memory:
                 return start
-            self.smo_limit = 0  # what is too hard for it here is so at other strengths, too
+            self.smo_limit = 0  # what is too hard for SMO here is so at other strengths, too
         most = max(min(self.limit - self.steps, self.budget.max_iter), 1)
         budget, point = replace(self.budget, tol=tol, max_iter=most), None if start is None else start.point
         found = _solver(problem).solve(problem, self.matrix, budget, point)
@@ -100,7 +101,7 @@ class Solutions:
             self.matrix.refine()
 
     def refreshed(self, found: Solution) -> Solution:
-        """The same solution, with K coef computed anew in float64."""
+        """The same solution, with K coef recomputed in float64."""
         if self._matrix is None:
             return found
         self.refine()
@@ -108,7 +109,7 @@ class Solutions:
         return replace(found, point=replace(found.point, applied=applied))
 
     def judge(self, point: Point, dual: np.ndarray | None, slopes_at: np.ndarray | None = None) -> Judgement:
-        """In float64, or for many inputs by float32 values in memory, if their error leaves the gap small enough."""
+        """Judge in float64, or for many inputs by stored float32 values if their error leaves the gap small enough."""
         problem, known, kept = self.problem, (dual, slopes_at), None if self._matrix is None else self._matrix.kept
         self.rough_gap = isinstance(kept, Packed) and problem.n >= ROUGH_GAP_FROM and problem.convex
         if self.rough_gap:
@@ -126,7 +127,7 @@ class Solutions:
         return max(self.steps, -(-self.smo_steps // self.problem.n), 1)
 
     def work(self, plan: Plan) -> Work:
-        """What was done, by the plan, and beyond it where SMO fell short."""
+        """The work done: as planned, and more where SMO fell short."""
         name, bytes_, precision = plan.solver, plan.bytes, self.precision
         if self._matrix is not None:
             precision = self._matrix.precision

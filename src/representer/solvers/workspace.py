@@ -1,4 +1,4 @@
-"""The kernel matrix of a problem with any loss in the form that the memory allows, and its factors, each found once."""
+"""The kernel matrix of a problem with any loss in the form that memory allows, and its factors, each computed once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEWTON_RANK = 500
 
 
 def stored_bytes(n: int, memory: int) -> int:
-    """Bytes of an n x n matrix in the form that the memory allows: float64, float32 tiles of a half, or none."""
+    """Bytes of an n x n matrix in the form that the memory allows: float64, float32 tiles of one triangle, or none."""
     if 8 * n * n <= memory // 8:
         return 8 * n * n
     return 2 * n * n if stores_tiles(n, memory) else 0
@@ -30,7 +30,7 @@ def preconditioner_rank(n: int) -> int:
 
 
 class Workspace:
-    """``workspace @ V`` is K V in float64, from values in memory or computed anew.
+    """``workspace @ V`` is K V in float64, from stored or recomputed values.
 
     Parameters
     ----------
@@ -56,19 +56,19 @@ class Workspace:
 
     @property
     def kept(self) -> Stored | Packed | None:
-        """The matrix, if its values are in memory by now."""
+        """The matrix, if its values are already stored."""
         return self._K if isinstance(self._K, Stored | Packed) else None
 
     @property
     def precision(self) -> str:
-        """Of the products so far."""
+        """The precision of the products so far."""
         return "float64" if self.exact or self._K is None else "float32 products"
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         return (self.K @ V).astype(np.float64, copy=False)
 
     def refine(self) -> None:
-        """From now on compute values anew in float64: slow, but for what float32 cannot solve."""
+        """From now on recompute values in float64: slow, but solves what float32 cannot."""
         self._K, self.exact = self.gram.astype(np.float64), True
 
     def take(self, rows: np.ndarray, memory: int) -> Workspace:
@@ -76,13 +76,13 @@ class Workspace:
         return Workspace(self.gram.take(rows) if self.exact else self.gram.astype(np.float32).take(rows), memory)
 
     def block(self, rows: np.ndarray) -> np.ndarray:
-        """The values between some of the inputs, in float64, as an array of its own."""
+        """The values between some of the inputs, in float64, as a new array."""
         if self.exact and isinstance(self.K, Stored):
             return self.K.values.copy() if len(rows) == len(self.gram) else self.K.block(rows, rows)
         return self.gram.astype(np.float64).take(rows).dense()
 
     def low_rank(self, strength: float) -> LowRank:
-        """A factor of low rank near K, for preconditioners; computed once."""
+        """A low-rank factor near K, for preconditioners; computed once."""
         if self._low_rank is None:
             with _parallel.one_blas_thread():
                 K = self.gram.astype(np.float64 if self.exact else np.float32)
@@ -90,7 +90,7 @@ class Workspace:
         return self._low_rank
 
     def factor(self) -> LowRank:
-        """A factor of K in float64 that leaves out nothing but rounding; computed once."""
+        """A factor of K in float64 that is complete up to rounding; computed once."""
         if self._factor is None:
             K = self.gram.astype(np.float64)
             self._factor = pivoted_cholesky(K, len(K), stop=1e-13 * float(K.diag().sum()))
