@@ -333,7 +333,7 @@ class Gram(Operator):
     def rows(self, index: Any) -> np.ndarray:
         """The rows at some indices (or a slice, or a mask), as a dense block."""
         index = np.atleast_1d(np.arange(self.shape[0])[index])
-        self._announce((len(index), self.shape[1]), "rows")
+        self._require_memory((len(index), self.shape[1]), "rows")
         return self.block(index, slice(None))
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
@@ -357,7 +357,7 @@ class Gram(Operator):
 
     def dense(self) -> np.ndarray:
         """The whole matrix as an array, exactly symmetric for a symmetric operator."""
-        self._announce(self.shape, "dense")
+        self._require_memory(self.shape, "dense")
         if self.transposed:
             return self.T.dense().T
         single = len(self.row_inputs.chunks) == len(self.column_inputs.chunks) == 1
@@ -382,7 +382,7 @@ class Gram(Operator):
                 out[b, a] = out[a, b].T
         return out
 
-    def _announce(self, shape: tuple[int, int], what: str) -> None:
+    def _require_memory(self, shape: tuple[int, int], what: str) -> None:
         needed = shape[0] * shape[1] * self.dtype.itemsize
         if needed > self.memory:
             raise MemoryError(
