@@ -1,4 +1,4 @@
-"""Kernels built from kernels: sums, products, factors and whole powers, and what all nodes share."""
+"""Kernels built from kernels: sums, products, scale factors and integer powers, and what all nodes share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def node(operator: str, left: Any, right: Any) -> Kernel:
     return Sum(left, right) if operator == "+" else Product(left, right)
 
 
-Kernel._node = staticmethod(node)  # the contract does not know what is built on it
+Kernel._node = staticmethod(node)  # the base class does not know its subclasses
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Pair(Prepared):
 
 
 class _Binary(Kernel):
-    """A node with two children, which prepare the inputs each in its own way."""
+    """A node with two children, each of which prepares the inputs in its own way."""
 
     def __init__(self, left: Kernel, right: Kernel):
         self.left = require_kernel(left)
@@ -110,7 +110,7 @@ class _Binary(Kernel):
         return type(self)(self.left.with_default_scales(X, weights), self.right.with_default_scales(X, weights))
 
     def _fill_left(self, A: Pair, B: Pair, tile: np.ndarray) -> np.ndarray:
-        """The left values into the tile, and the right values in a new array."""
+        """Write the left child's values to the tile, and return the right child's in a new array."""
         if A.left.dtype == tile.dtype:
             self.left.fill(A.left, B.left, tile)
         else:
@@ -195,7 +195,7 @@ class Product(_Binary):
 
 
 class Wrapper:
-    """What nodes with one child share: its facts."""
+    """Mixin of nodes with one child, whose properties they inherit."""
 
     kernel: Kernel
 
@@ -213,7 +213,7 @@ class Wrapper:
 
     @property
     def candidates(self) -> Callable[[Any], Candidates | None] | None:
-        """What the child says, if inputs are the same for both."""
+        """The child's candidates, if both take the same inputs."""
         return self.kernel.candidates
 
     @property
@@ -229,7 +229,7 @@ class Wrapper:
 
 
 class Unary(Wrapper, Kernel):  # type: ignore[override]
-    """g(k(x, y)) for a function g of one number. Subclasses give g and its derivative on a tile."""
+    """g(k(x, y)) for a scalar function g. Subclasses define g and its derivative on a tile."""
 
     @property
     def original(self) -> Kernel:
@@ -260,7 +260,7 @@ class Unary(Wrapper, Kernel):  # type: ignore[override]
         self.outer(tile)
 
     def diagonal(self, A: Any) -> np.ndarray:
-        values = self.kernel.diagonal(A).copy()  # a child may hand out what it has stored
+        values = self.kernel.diagonal(A).copy()  # a child may return an array that it stores
         self.outer(values)
         return values
 
@@ -346,7 +346,7 @@ class Scaled(Unary):
 
 
 class Power(Unary):
-    """k(x, y)^exponent for a whole exponent, written ``k ** 3``."""
+    """k(x, y)^exponent for an integer exponent, written ``k ** 3``."""
 
     _precedence = 3
     law = laws.Factors()

@@ -16,21 +16,22 @@ class GlobalAlignment(Kernel):
     r"""k(x, y) = sum over alignments of x and y of the product of kappa(x_i, y_j) over their aligned samples.
 
     kappa = g / (2 - g) with g = exp(-\|x_i - y_j\|^2 / (2 length_scale^2)), which makes k positive semidefinite
-    (Cuturi, 2007). An alignment is a path of steps (1, 0), (0, 1) and (1, 1) from the first samples to the last ones.
+    (Cuturi, 2007). An alignment is a path of steps (1, 0), (0, 1) and (1, 1) from the first pair of samples to the
+    last.
 
     Parameters
     ----------
     length_scale : float or None
-        Estimators choose the root of the mean squared distance of a sample from the mean one times the fourth root of
-        the median length where None is given; the longer the series, the more factors there are.
+        Where None is given, estimators choose the root mean squared distance of samples from their mean, times the
+        fourth root of the median length; the longer the series, the more factors there are.
     normalize : bool
-        Whether k is divided by sqrt(k(x, x) k(y, y)). Without that it grows as 5.8^T with the length T of the series,
-        out of the range of floats from about 400 samples on; `Normalized` would come too late.
+        Whether k is divided by sqrt(k(x, x) k(y, y)). Without that k grows as 5.8^T with the length T of the series and
+        overflows float64 from about 400 samples on; `Normalized` would come too late.
 
     Notes
     -----
-    Series are given as a list of arrays of shape (T,) or (T, d), with T as it comes; as a table with a series in each
-    row; or as an array of shape (n, T, d). NaN at the end of a series fills it up and is cut off.
+    Series are given as a list of arrays of shape (T,) or (T, d), where T may vary; as a table with a series in each
+    row; or as an array of shape (n, T, d). Trailing NaN are padding and are cut off.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def _logs_and_slopes(x: Lanes, y: Lanes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _series(X: Any) -> list[np.ndarray]:
-    """Arrays of shape (T, d), without NaN at their ends."""
+    """Arrays of shape (T, d), without trailing NaN."""
     checks.number_of(X)
     X = X.to_numpy() if hasattr(X, "to_numpy") else X
     found = [_one(x, i) for i, x in enumerate(X)]

@@ -1,4 +1,4 @@
-"""Kernels of bags: sets of inputs, compared by their mean embeddings."""
+"""Kernels on bags: multisets of inputs, compared by their mean embeddings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from representer.kernels.ragged import gathered
 from representer.kernels.tiles import new_tile
 
 PIECE_INPUTS = 1024
-"""Inputs of some bags, whose kernel values with as many others are in memory at a time."""
+"""Inputs per piece; the kernel values between two pieces of bags are in memory at a time."""
 
 
 @dataclass
 class BagsOfInputs(Prepared):
-    """All inputs of all bags, prepared; bag i has those from ``starts[i]`` to ``starts[i + 1]``."""
+    """All inputs of all bags, prepared; bag i holds those from ``starts[i]`` to ``starts[i + 1]``."""
 
     inputs: Any
     starts: np.ndarray
@@ -38,11 +38,11 @@ class BagsOfInputs(Prepared):
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many inputs each bag has."""
+        """The number of inputs in each bag."""
         return np.diff(self.starts)
 
     def pieces(self) -> list[slice]:
-        """Bags with not too many inputs altogether, one at least."""
+        """Runs of bags with at most PIECE_INPUTS inputs in total, but at least one bag."""
         cuts, last = [0], 0
         for i in range(1, len(self)):
             if self.starts[i + 1] - self.starts[last] > PIECE_INPUTS:
@@ -57,12 +57,12 @@ class Bags(Wrapper, Kernel):  # type: ignore[override]
     Parameters
     ----------
     kernel : Kernel
-        Of the inputs in the bags.
+        The kernel of the inputs in the bags.
 
     Notes
     -----
-    Inputs are lists of bags: tables of numbers, or lists of whatever the kernel takes, each as long as it happens to
-    be. A bag with nothing in it is zero in H. `Normalized(Bags(k))` compares directions only.
+    Inputs are lists of bags: tables of numbers, or lists of whatever the kernel takes, of any length. An empty bag is
+    zero in H. `Normalized(Bags(k))` compares directions only.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Bags(Wrapper, Kernel):  # type: ignore[override]
 
 
 def _sums(values: np.ndarray, bags: BagsOfInputs) -> np.ndarray:
-    """Rows of values added up over each bag; those of an empty bag are zero."""
+    """Sums of the rows of values over each bag; zero for an empty bag."""
     sums = np.zeros((len(bags), values.shape[1]), values.dtype)
     filled = np.flatnonzero(bags.sizes)
     if len(filled):
@@ -123,7 +123,7 @@ def _sums(values: np.ndarray, bags: BagsOfInputs) -> np.ndarray:
 
 
 def _opened(X: Any) -> tuple[Any, np.ndarray]:
-    """The inputs of all bags one after the other, and how many each bag has."""
+    """The concatenated inputs of all bags, and the size of each bag."""
     bags = checks.objects(X, "Bags")
     for i, bag in enumerate(bags):
         if isinstance(bag, str | bytes) or not hasattr(bag, "__len__"):

@@ -1,6 +1,6 @@
-"""The contract of a kernel k(x, x').
+"""The interface of a kernel k(x, x').
 
-A kernel lays its inputs out once (`prepare`), fills tiles of values (`fill`) and differentiates them in reverse mode
+A kernel prepares its inputs once (`prepare`), fills tiles of values (`fill`) and differentiates them in reverse mode
 (`vjp`, `input_vjp`). `kernels.tiles` and `Gram` do the rest, once for all kernels.
 """
 
@@ -25,14 +25,14 @@ Gradients = dict[str, Any]
 CountSlopes = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 
 MOST_NESTED = 100
-"""Kernels inside kernels: every method calls itself once per level, and Python allows some 250 such levels."""
+"""Deepest nesting of kernels: every method recurses once per level, and Python allows some 250 such levels."""
 
 
 @dataclass(frozen=True)
 class Radial:
-    """A kernel that falls with a distance of its inputs, so that neighbours in H are neighbours of inputs.
+    """A kernel that decreases with a distance of its inputs, so that neighbours in H are neighbours in input space.
 
-    The distance tells which of two inputs is nearer also where kernel values underflow or agree up to rounding.
+    The distance tells which of two inputs is nearer even where kernel values underflow or agree up to rounding.
     """
 
     fill: Callable[[Any, Any, np.ndarray], None]
@@ -44,9 +44,9 @@ class Radial:
 
 
 class Kernel(Parameters):
-    """A positive semidefinite function k(x, x').
+    """A kernel function k(x, x'), positive semidefinite if `definite`.
 
-    Subclasses give `prepare`, `fill`, `vjp` and, on vectors, `input_vjp`; they may give a faster `diagonal`.
+    Subclasses define `prepare`, `fill`, `vjp` and, on vectors, `input_vjp`; they may define a faster `diagonal`.
     """
 
     definite: bool = True
@@ -54,17 +54,17 @@ class Kernel(Parameters):
 
     @property
     def conditional_order(self) -> int | None:
-        """The least m with c' K c >= 0 for all c that are orthogonal to polynomials of degree below m; None if none is.
+        """The least m with c' K c >= 0 for all c orthogonal to polynomials of degree below m; None if there is none.
 
-        It is 0 for a positive semidefinite kernel, and more for a conditionally positive definite one.
+        0 for a positive semidefinite kernel, and positive for a conditionally positive definite one.
         """
         return 0 if self.definite else None
 
     rowwise: bool = True
-    """Whether preparing some rows alone is the same as preparing all and taking those rows."""
+    """Whether preparing some rows is the same as preparing all and taking those rows."""
 
     on_vectors: bool = True
-    """Whether inputs are rows of numbers, as scikit-learn has them."""
+    """Whether inputs are rows of numbers, as in scikit-learn."""
 
     takes_missing: bool = False
     """Whether inputs may be missing: None or NaN."""
@@ -73,7 +73,7 @@ class Kernel(Parameters):
     """Whether inputs are Gram matrices, which cross-validation must slice on both sides."""
 
     cheap: bool = False
-    """Whether a value takes about a nanosecond on top of the distance or product that it comes from."""
+    """Whether a value takes only about a nanosecond on top of its distance or product."""
 
     of_squared_distance: bool = False
     """Whether k(x, y) = phi(s), s the squared distance of rows over length scales, with `phi` and `dphi`."""
@@ -85,25 +85,25 @@ class Kernel(Parameters):
     """Whether k(x, y) is linear in the rows x and y, so that f(x) = <w, x>."""
 
     isotropic: bool = False
-    """Whether |x - y| / length_scale is all that decides, for one length scale."""
+    """Whether k(x, y) depends on |x - y| / length_scale alone, for one length scale."""
 
     compares_by: str | None = None
-    """What it reads of two rows, if nothing else: "products", "distances" or "minima". Then it compares counts, too.
+    """All that the kernel depends on of two rows: "products", "distances" or "minima". Then it can compare counts, too.
 
-    Beside the product or the minima of two rows it may read those of each row with itself. For the gradient of weights
-    of counts it gives ``count_slopes(A, B, W)``: W dk / ds, s what is read of a row of A and one of B, and the sums
-    over pairs of W dk / da and W dk / db, a and b what is read of either with itself, None where k needs no such thing.
+    Besides the product or the minima of two rows, s, it may depend on those of each row with itself, a and b. For the
+    gradient of weights of counts it defines ``count_slopes(A, B, W)``: W dk / ds for each row of A and of B, and the
+    sums over pairs of W dk / da and of W dk / db, None where k does not depend on a and b.
     """
 
     radial: Radial | None = None
-    """How k falls with a distance of its inputs, if it does."""
+    """How k decreases with a distance of its inputs, if it does."""
 
     law: Any = None
-    """How random features of the kernel are drawn, one of `kernels.laws`; None where that is not known."""
+    """How random features of the kernel are drawn, one of `kernels.laws`; None if there are none."""
 
     @property
     def normalized(self) -> Kernel | None:
-        """k(x, y) / sqrt(k(x, x) k(y, y)) as a kernel of its own, where that is in range and k itself may not be."""
+        """k(x, y) / sqrt(k(x, x) k(y, y)) as a separate kernel, for kernels whose own values may be out of range."""
         return None
 
     @property
@@ -113,36 +113,37 @@ class Kernel(Parameters):
 
     @property
     def original(self) -> Kernel:
-        """The kernel that this one approximates; itself where it approximates none."""
+        """The kernel that this one approximates; itself if it is not an approximation."""
         return self
 
     projects: bool = False
-    """Whether k^ is k between projections onto a span in the space of the original, so that k - k^ is not negative."""
+    """Whether k^ is k between projections onto a span in the space of the original, so that k - k^ is semidefinite."""
 
     basis: Callable[[Any], Basis] | None = None
-    """Functions psi_1, ..., psi_m that span H, if it is of finite dimension by construction.
+    """Functions psi_1, ..., psi_m that span H, if H is finite-dimensional by construction.
 
-    They are asked for with some inputs, such as a single one, as kernels may have a function for each column.
+    A function of some inputs, of which one is enough, as a kernel may have one psi for each column.
     """
 
     feature_rows: Callable[[Any], Any] | None = None
-    """From prepared inputs to phi(x) as rows, an array or a CSR matrix, with k(x, y) = <phi(x), phi(y)>."""
+    """Maps prepared inputs to phi(x) as rows, an array or a CSR matrix, with k(x, y) = <phi(x), phi(y)>."""
 
     candidates: Any = None
-    """From inputs to the `Candidates` beside them, among which pre-images are looked for; None if it does not know."""
+    """Maps inputs to the `Candidates` near them, among which pre-images are sought; None if there are none."""
 
     separated: Callable[[Any, Any], Iterator[Term]] | None = None
-    """From rows x_i and one more, x, to k(x_i, x) as a sum of products over columns; None if it is of all columns."""
+    """Maps rows x_i and a row x to k(x_i, x) as a sum of products over columns; None if k does not separate."""
 
     @property
     def features(self) -> Features:
         """phi with k(x, y) = <phi(x), phi(y)>: ``kernel.features(X)`` is a CSR matrix and the names of its columns.
 
-        Kernels of counted features have it, linear ones, and sums, factors and columns of such, normalised or not.
+        Defined for kernels of counted features, linear ones, and sums, multiples and columns of these, normalised or
+        not.
         """
         return no_features(self)
 
-    # ---- the user's face ----
+    # ---- public interface ----
 
     def __call__(self, X: Any, Y: Any = None, *, threads: int | None = None) -> np.ndarray:
         """k(x_i, y_j) as a dense block; exactly symmetric when Y is None."""
@@ -168,7 +169,7 @@ class Kernel(Parameters):
         """sum_ij W_ij dk(x_i, y_j) / dtheta for each hyper-parameter theta, by name.
 
         The names are those of `get_params`, so `left__length_scale` is the length scale of a sum's left part. No array
-        larger than W is made, however many hyper-parameters there are. Y is X when not given.
+        larger than W is allocated, however many hyper-parameters there are. Y is X when not given.
         """
         A, B = (self.prepare(X), None) if Y is None else prepare_pair(self, X, Y)
         B = A if B is None else B
@@ -179,7 +180,7 @@ class Kernel(Parameters):
         return total
 
     def input_gradient(self, X: Any, Y: Any, W: np.ndarray) -> np.ndarray:
-        """sum_j W_ij dk(x_i, y_j) / dx_i, a row of numbers for each x_i."""
+        """sum_j W_ij dk(x_i, y_j) / dx_i, one row for each x_i."""
         A, B = prepare_pair(self, X, Y)
         W = _weights(W, len(A), len(B))
         parts = [self.input_vjp(A[i], B, W[i].astype(A.dtype, copy=False)) for i in _parallel.split(len(A), 256)]
@@ -188,16 +189,15 @@ class Kernel(Parameters):
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         """A copy in which length scales that were not given are chosen from X.
 
-        The rule is the typical distance of an input from the mean, in the kernel's own sense of distance: the root of
-        the mean squared distance for Euclidean ones. A weight of two is the same as an input given twice. Zero becomes
-        one.
+        The rule is the typical distance of an input from the mean, in the kernel's own metric: the root mean squared
+        distance for Euclidean ones. A weight of two is the same as an input given twice. A scale of zero becomes one.
         """
         return clone(self)
 
-    # ---- what a kernel gives ----
+    # ---- what a kernel defines ----
 
     def prepare(self, X: Any, like: Any = None) -> Any:
-        """Validate X and lay it out for speed; in the same way as ``like``, prepared inputs to be paired with these."""
+        """Validate X and lay it out for speed, in the same way as ``like``, prepared inputs to pair it with."""
         raise NotImplementedError
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
@@ -222,7 +222,7 @@ class Kernel(Parameters):
             f"{type(self).__name__} has no gradient with respect to its inputs, because they are not vectors."
         )
 
-    # ---- the algebra: kernels.algebra gives the nodes ----
+    # ---- the algebra: kernels.algebra defines the nodes ----
 
     _node: ClassVar[Any]
 
@@ -241,7 +241,7 @@ class Kernel(Parameters):
     def __pow__(self, exponent: Any) -> Kernel:
         return self._node("**", self, exponent)
 
-    __array_ufunc__ = None  # numpy scalars and arrays leave `*` and `+` to this class
+    __array_ufunc__ = None  # NumPy scalars and arrays defer `*` and `+` to this class
     _precedence: ClassVar[int] = 4  # of the printed form: sums 1, products 2, powers 3
 
     def _printed_inside(self, precedence: int) -> str:
@@ -249,14 +249,14 @@ class Kernel(Parameters):
 
 
 class ScalarForm:
-    """phi(s) for one number s of two inputs. Families give s, such as a squared distance; kernels give phi."""
+    """phi(s) for a scalar s of two inputs. Families define s, such as a squared distance; kernels define phi."""
 
     def phi(self, s: np.ndarray) -> None:
         """s <- phi(s), in place."""
         raise NotImplementedError
 
     def dphi(self, s: np.ndarray) -> None:
-        """s <- phi'(s), in place; anything finite where phi has no derivative."""
+        """s <- phi'(s), in place; any finite value where phi has no derivative."""
         raise NotImplementedError
 
     def shape_gradients(self, s: np.ndarray, W: np.ndarray) -> Gradients:
@@ -264,11 +264,11 @@ class ScalarForm:
         return {}
 
     def _weighted_dphi(self, A: Any, B: Any, W: np.ndarray) -> tuple:
-        """W phi'(s), and more."""
+        """W phi'(s), and further arrays."""
         raise NotImplementedError
 
     def count_slopes(self, A: Any, B: Any, W: np.ndarray) -> CountSlopes:
-        """As `Kernel.compares_by` says."""
+        """See `Kernel.compares_by`."""
         return (
             self._weighted_dphi(A, B, W)[0] / checks.length_scale(getattr(self, "length_scale", None), 1) ** 2,
             None,
@@ -287,12 +287,12 @@ def prepare_pair(kernel: Kernel, X: Any, Y: Any) -> tuple[Any, Any]:
 
 
 def same_precision(X: Any, Y: Any) -> tuple[Any, Any]:
-    """X and Y, float32 numbers in them as float64 if the other one is not float32 there, too."""
+    """X and Y in the same precision: float32 becomes float64 unless both are float32."""
     return (X, Y) if _is_single(X) == _is_single(Y) else (_widened(X), _widened(Y))
 
 
 def _is_single(X: Any) -> Any:
-    """Whether X is float32: true, false, or one answer for each column of a data frame with both."""
+    """Whether X is float32: True, False, or one flag per column of a data frame with both."""
     if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
         return getattr(X, "dtype", None) == np.float32
     each = tuple(str(dtype).lower() == "float32" for dtype in X.dtypes)
@@ -306,7 +306,7 @@ def _widened(X: Any) -> Any:
     if not hasattr(X, "columns"):
         return X.astype(np.float64)
     names = [name for name, dtype in zip(X.columns, X.dtypes, strict=True) if str(dtype).lower() == "float32"]
-    # pandas says astype and polars says cast, and both take float for float64
+    # pandas has astype and polars has cast, and both take float for float64
     return (X.astype if hasattr(X, "astype") else X.cast)(dict.fromkeys(names, float))
 
 
@@ -318,14 +318,14 @@ def _weights(W: Any, n: int, m: int) -> np.ndarray:
 
 
 def add_gradients(total: Gradients, part: Gradients, prefix: str = "") -> Gradients:
-    """Add the numbers of ``part`` to ``total`` in place, under their names behind a prefix."""
+    """Add the gradients of ``part`` to ``total`` in place, with a prefix before their names."""
     for name, value in part.items():
         total[prefix + name] = total.get(prefix + name, 0.0) + np.asarray(value, np.float64)[()]
     return total
 
 
 def raise_to(values: np.ndarray, exponent: int, offset: float = 0.0) -> None:
-    """values <- (values + offset)^exponent in place, by squaring: numpy's power takes a slow call per entry."""
+    """values <- (values + offset)^exponent in place, by repeated squaring: NumPy's power is a slow call per entry."""
     if values.ndim == 2 and values.flags.c_contiguous and exponent >= 1:
         powers.raise_rows(values, values.dtype.type(offset), int(exponent))
         return
@@ -340,7 +340,7 @@ def raise_to(values: np.ndarray, exponent: int, offset: float = 0.0) -> None:
 
 
 def require_kernel(kernel: Any) -> Kernel:
-    """The kernel itself; raise if it is something else, such as a name or a class, or nested too deep for a part."""
+    """The kernel itself; raise if it is not a kernel object, such as a name or a class, or is nested too deeply."""
     if not isinstance(kernel, Kernel):
         raise TypeError(
             f"{kernel!r} is not a kernel; pass an object such as RBF(), or wrap a function as Callable(function)."
@@ -354,7 +354,7 @@ def require_kernel(kernel: Any) -> Kernel:
 
 
 def _depth(kernel: Kernel) -> int:
-    """Levels of the expression, 1 for a kernel without parts."""
+    """Depth of the expression; 1 for a kernel without parts."""
     depth, level = 0, [kernel]
     while level:
         parts = (part for node in level for part in vars(node).values() if isinstance(part, Kernel))
@@ -363,7 +363,7 @@ def _depth(kernel: Kernel) -> int:
 
 
 def require_definite(kernel: Kernel, purpose: str) -> None:
-    """Raise if the kernel is not positive semidefinite: then there is no space H for ``purpose`` to be taken in."""
+    """Raise if the kernel is not positive semidefinite: then it has no RKHS H, which ``purpose`` requires."""
     if not kernel.definite:
         raise ValueError(
             f"{kernel!r} is not positive semidefinite, so {purpose} in its space does not exist; "

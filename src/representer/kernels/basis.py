@@ -1,7 +1,7 @@
-"""The contract of a basis: psi_1, ..., psi_m in H, whose span with H's norm has the kernel k^ = psi' M^+ psi.
+"""The interface of a basis: psi_1, ..., psi_m in H, whose span with H's norm has the kernel k^ = psi' M^+ psi.
 
-M_ij = <psi_i, psi_j> is the metric, and R with R' M R = I its root, so that phi = R' psi are orthonormal and k^ = phi'
-phi. A kernel of finite rank by construction gives its basis (`Kernel.basis`), and a problem with it is solved in m
+M_ij = <psi_i, psi_j> is the metric, and R with R' M R = I its inverse root, so that phi = R' psi are orthonormal and k^
+= phi' phi. A kernel of finite rank by construction has a basis (`Kernel.basis`), and problems with it are solved in m
 dimensions.
 """
 
@@ -16,14 +16,14 @@ from scipy.linalg import lapack, solve_triangular
 from representer._loops import products
 
 DEPENDENT = 10.0
-"""Times m eps and the largest pivot: the least pivot of M whose function is no combination of others."""
+"""Smallest pivot of M, in units of m eps times the largest, whose function is linearly independent of the others."""
 PART_OF_HEAD = 24
-"""One of so many functions is projected out of the others where sums of products are to keep their digits."""
+"""One in this many functions is projected out of the others where sums of products must keep their digits."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Elements of H as inputs of k^, by their coordinates in an orthonormal basis: k^(x, p) = <phi(x), p>."""
+    """Elements of H as inputs of k^, given by coordinates in an orthonormal basis: k^(x, p) = <phi(x), p>."""
 
     coordinates: np.ndarray
 
@@ -31,7 +31,7 @@ class Points:
         return len(self.coordinates)
 
     def followed_by(self, other: Any) -> Points:
-        """These elements, then the others."""
+        """These elements, followed by the others."""
         if not isinstance(other, Points):
             raise TypeError("Functions on coordinates and on inputs are not combined; add up their values instead.")
         return Points(np.concatenate([self.coordinates, other.coordinates]))
@@ -52,7 +52,7 @@ class Both:
 
 
 class Basis:
-    """psi_1, ..., psi_m. Subclasses give the attributes, `prepare`, `fill`, `astype` and `points`."""
+    """psi_1, ..., psi_m. Subclasses define the attributes, `prepare`, `fill`, `astype` and `points`."""
 
     kernel: Any
     """k^."""
@@ -69,7 +69,7 @@ class Basis:
         return self.size if self.root is None else self.root.shape[1]
 
     def prepare(self, X: Any) -> Any:
-        """Inputs laid out for `fill`."""
+        """Inputs prepared for `fill`."""
         raise NotImplementedError
 
     def fill(self, A: Any, tile: np.ndarray) -> None:
@@ -77,15 +77,15 @@ class Basis:
         raise NotImplementedError
 
     def astype(self, dtype: Any) -> Basis:
-        """The same functions, computed in another precision; the same object where that is not known."""
+        """The same functions, computed in another precision; the same object where that is not supported."""
         return self
 
     def deflated(self) -> Basis:
-        """The same span and phi, by functions whose sums of products keep more digits; the same object if none are."""
+        """The same span and phi, by functions whose sums of products keep more digits; the same object without any."""
         return self
 
     def bare(self) -> Basis:
-        """The same functions without their root, where sums of them alone are wanted."""
+        """The same functions without their root, for sums of the functions alone."""
         return self
 
     def points(self, W: np.ndarray) -> Any:
@@ -100,11 +100,11 @@ class Basis:
 
 @dataclass(frozen=True)
 class Columns(Basis):
-    """The columns of the features whose inner product a kernel is."""
+    """The feature columns of a kernel k(x, y) = <phi(x), phi(y)>."""
 
     kernel: Any
     like: Any
-    """Prepared inputs that others are laid out like."""
+    """Prepared inputs, in whose layout others are prepared."""
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -127,7 +127,7 @@ class Columns(Basis):
 
 @dataclass(frozen=True)
 class Concatenated(Basis):
-    """Those of two kernels one after the other: the basis of their sum."""
+    """The bases of two kernels concatenated: the basis of their sum."""
 
     kernel: Any
     left: Basis
@@ -226,13 +226,13 @@ class Centres(Basis):
     like: Any
     """The centres as k has prepared them."""
     pivots: np.ndarray
-    """In whose order the root is upper triangular: first those functions that span most."""
+    """The order in which the root is upper triangular: functions that span most come first."""
     root: Any
     combination: np.ndarray | None = None
 
     @classmethod
     def on(cls, kernel: Any, of: Any, centres: Any, combination: np.ndarray | None = None) -> Centres:
-        """The basis of centres z_j, in the precision that they have."""
+        """The basis of centres z_j, in their precision."""
         metric = of(widened(centres)).astype(np.float64)
         if combination is not None:
             metric = combination.T @ metric @ combination
@@ -278,22 +278,22 @@ class Centres(Basis):
 
 @dataclass(frozen=True)
 class Deflated(Basis):
-    """chi = psi - A' psi_h: a few functions h made orthonormal, and their span projected out of all others.
+    """chi = psi - A' psi_h: a few functions h are orthonormalised, and their span is projected out of all others.
 
-    Kernel values are positive and much alike, so that sums of products psi psi' in float32 lose what little R' G R is
-    made of. What is left after the projection is small where M is ill-conditioned: sums of chi chi' have nearly the
-    digits of those of orthonormal functions, for a small part of the work that these take.
+    Kernel values are positive and nearly equal, so that float32 sums of psi psi' lose the small differences that R' G R
+    consists of. What the projection leaves is small where M is ill-conditioned: sums of chi chi' are nearly as precise
+    as those of orthonormal functions, for a small fraction of the work.
     """
 
     part: Basis
     head: np.ndarray
     weights: np.ndarray
-    """A' of shape (m, functions in the head), in the precision of the part."""
+    """A', of shape (m, number of functions h), in the precision of the part."""
     root: Any
 
     @classmethod
     def of(cls, part: Centres) -> Deflated:
-        """The head are the first of the pivots of the root."""
+        """The functions h are the first pivots of the root."""
         order, R = part.pivots, part.root[part.pivots]
         r = -(-len(order) // PART_OF_HEAD)
         weights, root = np.zeros((part.size, r)), np.zeros_like(part.root)
@@ -323,7 +323,7 @@ class Deflated(Basis):
         products.subtract_product(tile.take(self.head, 1), self.weights, tile)
 
     def astype(self, dtype: Any) -> Basis:
-        """In another precision as they were, since their digits are not needed there."""
+        """In another precision the functions are not deflated, since the extra digits are not needed there."""
         return self if dtype == self.dtype else self.part.astype(dtype)
 
     def bare(self) -> Deflated:
@@ -342,12 +342,12 @@ def widened(X: Any) -> Any:
 
 
 def root_of(metric: np.ndarray) -> np.ndarray:
-    """R with R' M R = I by Cholesky with pivots; functions that are combinations of others are left out."""
+    """R with R' M R = I by pivoted Cholesky; functions that depend linearly on others are left out."""
     return pivoted_root(metric)[0]
 
 
 def pivoted_root(metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """R with R' M R = I, and the pivots: their rows of R are upper triangular, and the others are zero."""
+    """R with R' M R = I, and the pivots: the pivot rows of R are upper triangular, and the others are zero."""
     m = len(metric)
     least = DEPENDENT * m * np.finfo(np.float64).eps * max(float(metric.diagonal().max()), 0.0)
     L, pivots, rank, _ = lapack.dpstrf(metric, lower=1, tol=max(least, float(np.finfo(np.float64).tiny)))

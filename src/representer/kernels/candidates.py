@@ -1,4 +1,4 @@
-"""What rankings and categories there are beside those at hand: among them, pre-images are looked for."""
+"""Rankings and categories near given ones: candidates for pre-images."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 import numpy as np
 
 MOST_ITEMS = 8
-"""Items up to which all rankings are tried: 40,320."""
+"""Number of items up to which all rankings, at most 40,320, are tried."""
 MOST_CANDIDATES = 50_000
-"""Combinations of categories up to which all are tried."""
+"""Number of combinations of categories up to which all are tried."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Inputs that a pre-image may be."""
+    """Candidates for pre-images."""
 
     objects: list
-    """The inputs at hand, one by one."""
+    """The given inputs, one by one."""
     neighbours: Callable[[Any], list]
-    """From one input to others that differ little from it."""
+    """Maps an input to others that differ little from it."""
     every: list | None
-    """All of them, where there are few."""
+    """All possible inputs, where there are few."""
 
 
 def rankings(table: np.ndarray, whole: bool) -> Candidates:
-    """Complete rankings of as many items as the table has columns, as ranks from 1 on that rise with its entries."""
+    """Complete rankings of as many items as the table has columns, as ranks from 1 on in the order of the entries."""
     kind = np.int64 if whole else np.float64
     p = table.shape[1]
     every = [np.array(ranks, kind) for ranks in permutations(range(1, p + 1))] if p <= MOST_ITEMS else None
@@ -47,7 +47,7 @@ def rankings(table: np.ndarray, whole: bool) -> Candidates:
 
 
 def _completed(x: np.ndarray) -> np.ndarray:
-    """Items in their order; those that are not ranked stand in the middle, and ties in the order of the columns."""
+    """Items in their order; unranked ones are placed in the middle, and ties in the order of the columns."""
     filled = np.where(np.isnan(x), np.nanmedian(x) if not np.isnan(x).all() else 0.0, x)
     return np.argsort(filled, kind="stable")
 
@@ -59,7 +59,7 @@ def _ranks(order: np.ndarray, kind: type) -> np.ndarray:
 
 
 def categories(rows: list) -> Candidates:
-    """Combinations of the levels that occur in each column; a single column is given by its levels themselves."""
+    """Combinations of the levels that occur in each column; for a single column, the levels themselves."""
     single = not isinstance(rows[0], list | tuple | np.ndarray)
     table = [[x] for x in rows] if single else rows
     levels = [list(dict.fromkeys(x[f] for x in table)) for f in range(len(table[0]))]

@@ -1,4 +1,4 @@
-"""Kernels of categories: words or numbers of which only equality matters."""
+"""Kernels of categories: words or numbers for which only equality matters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from representer.kernels.prepared import FLOAT64, Prepared
 
 @dataclass
 class Codes(Prepared):
-    """A 64-bit key for each category, by which levels of the same name are equal in all tables."""
+    """A 64-bit key for each category; levels of the same name have the same key in all tables."""
 
     codes: np.ndarray
     dtype: Any = FLOAT64
@@ -34,14 +34,14 @@ class Codes(Prepared):
 class Categorical(Kernel):
     """k(x, y) = prod_f exp(-[x_f != y_f] / length_scale_f) over columns f of categories.
 
-    A level that the training data do not have is unlike all of theirs. Levels are compared by name, so the order of
-    levels and the codes of a categorical column do not matter.
+    A level that does not occur in the training data differs from all of theirs. Levels are compared by name, so the
+    order of levels and the codes of a categorical column do not matter.
 
     Parameters
     ----------
     length_scale : float, array of shape (n_columns,) or None
-        Large for columns that matter little. Estimators choose the expected number of columns in which two inputs
-        differ where None is given.
+        Large for columns that matter little. Where None is given, estimators choose the expected number of columns in
+        which two inputs differ.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _objects(items: list) -> np.ndarray:
 
 
 def _column(column: Any, name: str) -> np.ndarray:
-    """Keys of one column; those of a categorical one of pandas are made once for each level."""
+    """Keys of one column; for a pandas categorical column they are computed once per level."""
     gone = missing_entries(column)
     if gone.any():
         raise ValueError(

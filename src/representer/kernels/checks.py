@@ -1,4 +1,4 @@
-"""What kernels ask of their inputs and parameters, with errors that say what to do."""
+"""Validation of inputs and parameters of kernels, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from representer.kernels.graph_formats import is_graph_object
 from representer.kernels.prepared import rows_at
 
 COPIED_BYTES = 2**24
-"""Read-only arrays up to here are copied, such as those of data frames: loops would be compiled for them anew."""
+"""Read-only arrays up to this size, such as those of data frames, are copied: loops would be recompiled for them."""
 
 
 def number_of(X: Any) -> int:
-    """How many inputs X holds: rows of an array, a sparse matrix or a data frame, or items of a list."""
-    if type(X) is np.ndarray and X.size:  # most inputs are, and small fits ask often
+    """The number of inputs in X: rows of an array, a sparse matrix or a data frame, or items of a list."""
+    if type(X) is np.ndarray and X.size:  # the common case, on the hot path of small fits
         return len(X)
     if isinstance(X, str | bytes | dict) and not sparse.issparse(X):  # a sparse matrix may be a dict of its entries
         raise TypeError(f"X is a single {type(X).__name__}; pass a list of inputs, an array or a data frame.")
@@ -35,7 +35,7 @@ def number_of(X: Any) -> int:
 def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
     """X as a float32 or float64 array or CSR matrix with finite entries.
 
-    It is as wide as ``like`` and of the same kind and type. ``kernel`` (or its name) is who asks, for the errors.
+    It has the width, kind and dtype of ``like``. ``kernel``, or its name, is named in errors.
     """
     name = kernel if isinstance(kernel, str) else type(kernel).__name__
     number_of(X)
@@ -61,7 +61,7 @@ def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
 
 
 def _to_csr(X: Any) -> sparse.csr_array:
-    """With indices in int32 where that is enough: loops are compiled for each type of them."""
+    """With int32 indices where these suffice: loops are compiled for each index type."""
     X = sparse.csr_array(X)
     if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
@@ -69,7 +69,7 @@ def _to_csr(X: Any) -> sparse.csr_array:
 
 
 def unmasked(X: Any, name: str) -> None:
-    """Raise if entries are masked: as an array, X would have what is behind the mask."""
+    """Raise if entries are masked: as an array, X would expose what is behind the mask."""
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; fill or remove them first.")
 
@@ -122,7 +122,7 @@ def finite(X: Any, name: str) -> None:
 
 
 def finite_rows(X: Any, name: str, start: int) -> None:
-    """Raise if an entry of rows that begin at this number in all is NaN or infinite."""
+    """Raise if an entry of these rows, the first of which is row ``start``, is NaN or infinite."""
     try:
         finite(X, name)
     except ValueError as error:
@@ -130,7 +130,7 @@ def finite_rows(X: Any, name: str, start: int) -> None:
 
 
 def are_finite(values: np.ndarray) -> bool:
-    """Whether no entry is NaN or infinite. Of many entries the sum is tested first, which needs no array of flags."""
+    """Whether no entry is NaN or infinite. For many entries the sum is tested first, which needs no array of flags."""
     if values.size > 10_000:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(values.sum()):
@@ -139,9 +139,9 @@ def are_finite(values: np.ndarray) -> bool:
 
 
 def no_overflow(values: np.ndarray, kernel: Any) -> None:
-    """Raise if values of a kernel on finite inputs, or numbers they are made of, are NaN or infinite in float64.
+    """Raise if values of a kernel on finite inputs, or their intermediate results, overflow in float64.
 
-    In float32 they may be: solvers that try it first then take float64.
+    In float32 they may: solvers that try it first then switch to float64.
     """
     if values.dtype == np.float64 and not are_finite(values):
         raise ValueError(
@@ -150,7 +150,7 @@ def no_overflow(values: np.ndarray, kernel: Any) -> None:
 
 
 def default_scale(typical: float, name: str = "length_scale") -> float:
-    """A scale that is chosen from X: its typical distance, and one where that is zero; raise where it overflows."""
+    """A default scale: the typical distance of X, or one where that is zero; raise if it overflows."""
     if not np.isfinite(typical):
         raise ValueError(
             f"No {name} can be chosen from X, because squares of its entries overflow; "
@@ -179,7 +179,7 @@ def concatenate(X: Any, Y: Any) -> Any:
 
 
 def take(X: Any, index: Any) -> Any:
-    """The inputs at some places, of any type: arrays, sparse matrices, data frames, graphs or lists."""
+    """The inputs at some indices, of any type: arrays, sparse matrices, data frames, graphs or lists."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
     if sparse.issparse(X):
@@ -205,7 +205,7 @@ def items(X: Any) -> Any:
     if hasattr(X, "columns"):
         return np.asarray(X)
     if not all(isinstance(x, list | tuple | np.ndarray) for x in X):
-        return list(X)  # objects that numpy would take apart, such as graphs into their nodes
+        return list(X)  # objects that NumPy would unpack, such as graphs into their nodes
     try:
         rows = np.asarray(X)
     except ValueError:
@@ -214,7 +214,7 @@ def items(X: Any) -> Any:
 
 
 def positive(value: Any, name: str) -> float:
-    """A number above zero."""
+    """A positive finite number."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} is {value!r}; it must be a positive number.")
     return float(value)

@@ -1,4 +1,4 @@
-"""Sparse rows by columns: inverted lists, and an array of the columns that many rows have."""
+"""Sparse rows by columns: inverted lists, and a dense array of the frequent columns."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from representer._loops import inverted_lists, products
 
 FREQUENT = 3 / 8
-"""Rows with an entry in a column, as a part of all, from which a product of arrays is faster than lists."""
+"""Fraction of rows with an entry in a column from which a dense product is faster than lists."""
 ARRAY_SHARE, ARRAY_BYTES = 2, 2**26
-"""What the array may take: so many times what the rows take, and in any case so many bytes."""
+"""Size of the dense array: at most this multiple of the sparse rows, but at least this many bytes are allowed."""
 NO_KEYS = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
 class ColumnLists:
-    """Some sparse rows: for each key of a column the rows that have it, and an array of the frequent ones."""
+    """Some sparse rows: for each column key the rows that have it, and a dense array of the frequent columns."""
 
     lists: tuple[np.ndarray, ...]
     """Keys, where their lists begin, rows, values."""
@@ -27,7 +27,7 @@ class ColumnLists:
 
     @classmethod
     def of(cls, values: Any, keys: np.ndarray | None, frequent: np.ndarray) -> ColumnLists:
-        """The lists of a CSR matrix whose columns have keys, which are their numbers where none are given."""
+        """The lists of a CSR matrix with column keys, which default to column numbers."""
         names = NO_KEYS if keys is None else keys
         *lists, array = inverted_lists.invert(values.data, values.indices, values.indptr, names, frequent)
         return cls(tuple(lists), array)
@@ -47,7 +47,7 @@ class ColumnLists:
 
 
 def frequent_keys(values: Any, keys: np.ndarray | None) -> np.ndarray:
-    """The keys of the columns of a CSR matrix that many rows have, in rising order."""
+    """The keys of the frequent columns of a CSR matrix, in ascending order."""
     n, width = values.shape
     rows = np.bincount(values.indices, minlength=width)
     size, row = values.data.itemsize, max(n * values.data.itemsize, 1)

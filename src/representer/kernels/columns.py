@@ -19,7 +19,7 @@ from representer.kernels.prepared import Prepared
 
 @dataclass
 class Columns(Prepared):
-    """What the kernel of some columns has prepared, and how many columns the whole table has."""
+    """The inputs that the kernel has prepared from some columns, and the number of columns of the whole table."""
 
     inputs: Any
     n_columns: int
@@ -43,8 +43,8 @@ class On(Wrapper, Kernel):  # type: ignore[override]
     ----------
     kernel : Kernel
     columns : str, int, or list of them
-        A list gives the kernel a table, as kernels of vectors want it, also for one column; a single name gives it the
-        column itself, as kernels of strings, sets, graphs and categories want it.
+        A list passes the kernel a table, as kernels on vectors expect, even for one column; a single name passes the
+        column itself, as kernels of strings, sets, graphs and categories expect.
 
     Notes
     -----

@@ -1,6 +1,6 @@
 """Conditionally positive definite kernels: c' K c >= 0 for all c with sum_i c_i p(x_i) = 0, p of degree below an order.
 
-They have no space H of their own; with a polynomial part they interpolate and smooth, see RBFNetwork.
+They have no RKHS H of their own; with a polynomial part they interpolate and smooth, see RBFNetwork.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from representer.kernels.stationary import Stationary
 
 
 class PowersOfDistance:
-    """What polyharmonic kernels share: +-r^power, times log r for even powers."""
+    """Mixin of polyharmonic kernels: +-r^power, times log r for even powers."""
 
     definite = False
     power: int
@@ -74,8 +74,8 @@ class PowersOfDistance:
 class Polyharmonic(PowersOfDistance, Stationary):
     r"""k(x, y) = +-r^power for odd powers and +-r^power log r for even ones, r = |x - y| / length_scale.
 
-    The sign makes it conditionally positive definite: -r, r^2 log r, r^3, -r^4 log r, -r^5, ... of the orders 1, 2, 2,
-    3, 3, ... With polynomials of degree m - 1, power = 2 m - n_columns gives the function of least bending energy, the
+    The sign makes it conditionally positive definite: -r, r^2 log r, r^3, -r^4 log r, -r^5, ... have orders 1, 2, 2, 3,
+    3, ... With polynomials of degree m - 1, power = 2 m - n_columns gives the function of least bending energy, the
     integral of all squared m-th derivatives, through some points: r^3 in one column is the natural cubic spline, r^2
     log r in two columns the thin plate.
 
@@ -100,12 +100,12 @@ class Polyharmonic(PowersOfDistance, Stationary):
 
 
 def _log(s: np.ndarray) -> np.ndarray:
-    """log s, and 0 at zero, where all powers of s that it meets are zero."""
+    """log s, and 0 at zero, where all powers of s that it multiplies are zero."""
     return np.log(s, out=np.zeros_like(s), where=s > 0)
 
 
 class ThinPlate(PowersOfDistance, Stationary):
-    r"""k(x, y) = r^2 log r, r = |x - y| / length_scale: a thin plate of metal that is bent through points of the plane.
+    r"""k(x, y) = r^2 log r, r = |x - y| / length_scale: a thin metal plate bent through points above the plane.
 
     It is ``Polyharmonic(2)``, conditionally positive definite of order 2.
 

@@ -1,4 +1,4 @@
-"""The kernel that has one value for all inputs."""
+"""The constant kernel."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Kernels of counted features, such as the words of a string or the subtrees of a graph.
 
-A kernel says which features an input has; the family counts them and compares the counts of two inputs.
+A kernel defines which features an input has; the base class counts them and compares the counts of two inputs.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from representer.kernels.named_features import Features, LinearForm, NamedFeatur
 from representer.kernels.prepared import Prepared, SparseVectors
 
 MOST_WEIGHTS = 2**26
-"""Weights of features, of all functions together, that are held at a time: half a gigabyte."""
+"""Most feature weights, over all functions, that are held at a time: half a gigabyte."""
 
 
 @dataclass(frozen=True)
 class Counted:
     """The features of all inputs, one occurrence after the other.
 
-    ``owner`` is the number of the input that has it; ``key`` an unsigned 64-bit number that depends on the feature
-    alone, so that inputs can be counted at different times and places; ``amount`` what it adds to the count; ``level``
-    the group of features that it belongs to, such as the words of one length, to which a kernel gives a weight.
+    ``owner`` is the index of the input that has the feature; ``key`` an unsigned 64-bit number that depends on the
+    feature alone, so that inputs can be counted at different times and places; ``amount`` what the occurrence adds to
+    the count; ``level`` the group of features that it belongs to, such as the words of one length, which a kernel may
+    weight.
     """
 
     owner: np.ndarray
@@ -42,14 +43,14 @@ class Counted:
 
 @dataclass
 class Tallied(Prepared):
-    """Counts of features as ``compare`` has laid them out, and what gradients of weights need."""
+    """Counts of features as ``compare`` has prepared them, and what gradients of weights need."""
 
     rows: Any
     """`SparseVectors`, or `ImplicitRows`."""
     levels: Any = None
-    """Of each column."""
+    """The level of each column."""
     counts: Any = None
-    """The rows before they were weighted, where weights were given."""
+    """The unweighted rows, if weights were given."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -71,9 +72,9 @@ class Tallied(Prepared):
 
 
 class Counts(Kernel):
-    """k(x, y) = sum_u w_level(u) c_u(x) c_u(y), c_u(x) how often x has the feature u; or another kernel of the counts.
+    """k(x, y) = sum_u w_level(u) c_u(x) c_u(y), c_u(x) the count of feature u in x; or another kernel of the counts.
 
-    A kernel of this family gives ``count``: which features each input has, as `Counted`. It may give ``names``, and
+    A kernel of this family defines ``count``: which features each input has, as `Counted`. It may define ``names``, and
 
     * ``compare``, a parameter: a kernel of rows that compares the counts instead of the inner product, such as
       HistogramIntersection(), Tanimoto(), MinMax() or RBF();
@@ -87,29 +88,29 @@ class Counts(Kernel):
     compare: Any = None
     weights: Any = None
 
-    # ---- what a kernel gives ----
+    # ---- what a kernel defines ----
 
     def count(self, X: Any) -> Counted:
         """The features of the inputs, in the order of the inputs."""
         raise NotImplementedError
 
     def names(self, X: Any, places: np.ndarray) -> Sequence[str]:
-        """What the occurrences at these places of ``count(X)`` are called; their keys when not given."""
+        """Names of the occurrences at these places of ``count(X)``; their keys by default."""
         return [f"{key:016x}" for key in self.count(X).key[places].tolist()]
 
     @property
     def n_levels(self) -> int:
-        """How many levels of features there are."""
+        """The number of levels of features."""
         return 1
 
     def implicit_rows(self, X: Any, like: Any) -> ImplicitRows | None:
-        """The counts, by their weighted products alone, where those are found faster than the counts; else None."""
+        """The counts as implicit rows, where weighted products are faster to compute than the counts; else None."""
         return None
 
     def check(self) -> None:
         """Raise if a parameter is out of its range."""
 
-    # ---- what the family does ----
+    # ---- what the family implements ----
 
     @property
     def definite(self) -> bool:  # type: ignore[override]
@@ -117,7 +118,7 @@ class Counts(Kernel):
 
     @property
     def _by(self) -> str:
-        """What the comparison reads of two rows: "products", "distances" or "minima"."""
+        """What the comparison depends on: "products", "distances" or "minima" of two rows."""
         if self.compare is None:
             return "products"
         compare: Any = require_kernel(self.compare)
@@ -145,7 +146,7 @@ class Counts(Kernel):
         return weights
 
     def _counts(self, X: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-        """Counts (CSR), and for each column its key, its level and the place where its feature was first found."""
+        """Counts (CSR), and for each column its key, its level and the first occurrence of its feature."""
         self.check()
         n, found = checks.number_of(X), self.count(X)
         if len(found.key) >= 2**31:
@@ -154,7 +155,7 @@ class Counts(Kernel):
         key = np.ascontiguousarray(found.key, np.uint64)
         data, indices, starts, keys, places = tallies.tally(np.asarray(found.owner, np.int64), key, amounts, n)
         levels = np.broadcast_to(found.level, key.shape)[places]
-        if not len(keys):  # matrices have a column
+        if not len(keys):  # a matrix needs a column
             keys, levels = np.zeros(1, np.uint64), np.zeros(1, int)
         return sparse.csr_array((data, indices, starts), shape=(n, len(keys))), keys, levels, places
 
@@ -172,7 +173,7 @@ class Counts(Kernel):
 
     def prepare(self, X: Any, like: Any = None) -> Any:
         self.check()
-        by, _ = self._by, self.level_weights()  # raise before long work
+        by, _ = self._by, self.level_weights()  # raise before the long work
         if by != "minima" and (known := self.implicit_rows(X, None if like is None else like.rows)) is not None:
             return Tallied(known)
         counts, keys, levels, _ = self._counts(X)
@@ -223,7 +224,7 @@ class Counts(Kernel):
         return gradients
 
     def _by_level(self, A: Any, B: Any, by_both: np.ndarray, by_a: Any, by_b: Any) -> np.ndarray:
-        """Gradients of the weights from those of what is read of two inputs, and of each of them, as `count_slopes`."""
+        """Gradients by the weights of levels, from the slopes of `count_slopes`."""
         by = {"products": "products", "distances": "squared_distances", "minima": "minima"}[self._by]
         total, s = np.zeros(self.n_levels), np.empty(by_both.shape)
         for level in range(self.n_levels):
@@ -249,5 +250,5 @@ class Counts(Kernel):
 
 
 def _with_keys(rows: SparseVectors, keys: np.ndarray | None) -> SparseVectors:
-    """Rows whose columns are known by keys instead of numbers."""
+    """Rows whose columns are identified by keys instead of numbers."""
     return rows if keys is None else replace(rows, keys=keys, frequent=keys[rows.frequent.astype(np.int64)])

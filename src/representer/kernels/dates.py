@@ -1,4 +1,4 @@
-"""Dates and times as numbers of days."""
+"""Dates and times in days."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ def is_date(column: Any) -> bool:
 
 
 def as_days(column: Any) -> np.ndarray:
-    """Days since 1970 (in UTC), or lengths of time in days; NaN where there is none."""
+    """Days since 1970 (in UTC), or durations in days; NaN where there is none."""
     dtype = column.dtype
     if hasattr(column, "dt") and getattr(dtype, "kind", "") == "M":
         column = column.to_numpy(dtype=f"datetime64[{column.dt.unit}]")  # also with a time zone
     values = np.asarray(column)
-    # whole days and the rest apart, so that nanoseconds keep their digits, and years beyond their range are right
+    # whole days and the remainder separately, so that nanoseconds keep their digits and years beyond their range are
+    # correct
     whole = values.astype(f"{values.dtype.kind}8[D]")
     days = whole.astype(np.int64) + (values - whole) / np.timedelta64(1, "D")
     return np.where(np.isnat(values), np.nan, days)
 
 
 def dates_as_days(frame: Any, names: list) -> Any:
-    """A data frame in which columns of dates are numbers of days."""
+    """A data frame in which columns of dates are converted to days."""
     dates = [name for name in names if is_date(frame[name])]
     if not dates:
         return frame

@@ -1,6 +1,6 @@
 """Kernels of the inner product: k(x, y) = phi(s), s = sum_f x_f y_f / length_scale_f^2, and of the angle.
 
-A kernel gives phi and its derivative on a tile of s, in place.
+A kernel defines phi and its derivative on a tile of s, in place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from representer.kernels.tiles import new_tile
 
 
 class DotProduct(ScalarForm, Kernel):
-    """The family: products, gradients and sparse inputs, written once."""
+    """Base of the family: products, gradients and sparse inputs, implemented once."""
 
     of_inner_product = True
     compares_by = "products"
@@ -38,7 +38,7 @@ class DotProduct(ScalarForm, Kernel):
         X = checks.vectors(X, self, None if like is None else like.values)
         A = lay_out(scale_columns(X, checks.length_scale(self.length_scale, X.shape[1])))
         checks.no_overflow(A.squared_norms, self)
-        checks.no_overflow(self.diagonal(A), self)  # which bounds values between different inputs
+        checks.no_overflow(self.diagonal(A), self)  # bounds values between different inputs
         return replace(A, plain=overrides_nothing(self, DotProduct)) if isinstance(A, Vectors) else A
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
@@ -114,7 +114,7 @@ class Linear(DotProduct):
         return Columns(self, self.prepare(X[:1]))
 
     def feature_rows(self, A: Any) -> Any:
-        """The rows over length scales."""
+        """The rows divided by the length scales."""
         return A.values
 
     def with_features(self, W: np.ndarray) -> np.ndarray:
@@ -165,7 +165,7 @@ class Polynomial(DotProduct):
 class Sigmoid(DotProduct):
     """k(x, y) = tanh(scale <x, y> + offset).
 
-    It is NOT positive semidefinite and says so: ``Sigmoid().definite`` is False, and norms in its space are refused.
+    It is NOT positive semidefinite and says so: ``Sigmoid().definite`` is False, and norms in its space raise an error.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ class Cosine(Kernel):
 
 
 class ArcCosine(Kernel):
-    r"""k(x, y) = |x|^n |y|^n J_n(theta) / pi, theta the angle between x and y.
+    r"""k(x, y) = |x|^n |y|^n J_n(theta) / pi, where theta is the angle between x and y.
 
     It is the kernel of a layer of infinitely many rectified units. J_0 = pi - theta, J_1 = sin theta + (pi - theta) cos
     theta, J_2 = 3 sin theta cos theta + (pi - theta)(1 + 2 cos^2 theta).
@@ -263,7 +263,7 @@ class ArcCosine(Kernel):
     def _angles(self, A: Any, B: Any, tile: np.ndarray) -> None:
         """tile <- theta from the chord |u - v| = 2 sin(theta / 2).
 
-        It keeps digits at small angles, where the cosine loses half of them.
+        This keeps the digits of small angles, where the cosine loses half of them.
         """
         A.squared_distances(B, tile)
         opposite = tile > 3.9
@@ -288,7 +288,7 @@ class ArcCosine(Kernel):
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
         self._angles(A, B, tile)
-        size = np.multiply.outer(A.norms, B.norms) if self.order else np.ones(1)  # it may overflow where it is not used
+        size = np.multiply.outer(A.norms, B.norms) if self.order else np.ones(1)  # may overflow where it is not used
         tile[...] = self._values(tile, size, self.order)
 
     def diagonal(self, A: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Kernels from features: k(x, y) = <phi(x), phi(y)> for a given map phi, and some maps of the lectures."""
+"""Kernels from features: k(x, y) = <phi(x), phi(y)> for a given map phi, and some standard maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from representer.kernels.precomputed import central_differences
 from representer.kernels.prepared import Prepared, lay_out
 
 MOST_FEATURES = 2**28
-"""Numbers in an array of features up to which the maps of this file make it: 2 GB."""
+"""Most entries of a feature array that the maps of this file compute: 2 GB."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class FeatureMap(Kernel):
         return Columns(self, self.prepare(X.iloc[:1] if hasattr(X, "iloc") else X[:1]))
 
     def feature_rows(self, A: Mapped) -> Any:
-        """phi(x), a row each."""
+        """phi(x) as rows."""
         return A.features.values
 
     def with_features(self, W: np.ndarray) -> Points:
@@ -115,8 +115,8 @@ class FeatureMap(Kernel):
         return central_differences(along, X.astype(np.float64), B.items).astype(A.dtype)
 
 
-def _announce(X: np.ndarray, per_row: int, remedy: str) -> None:
-    """Raise before an array of features is made that would hardly fit the memory."""
+def _check_size(X: np.ndarray, per_row: int, remedy: str) -> None:
+    """Raise before allocating an array of features that is too large."""
     if len(X) * per_row > MOST_FEATURES:
         raise ValueError(
             f"There would be {per_row:,} features for each of {len(X):,} inputs, {8e-9 * len(X) * per_row:.3g} GB, "
@@ -128,7 +128,7 @@ class Quadratic(Parameters):
     """phi(x) = (x_f, x_f^2, sqrt(2) x_f x_g for f < g), whose kernel is <x, y> + <x, y>^2."""
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        _announce(X, X.shape[1] * (X.shape[1] + 3) // 2, "use Linear() + Linear() ** 2, the same kernel")
+        _check_size(X, X.shape[1] * (X.shape[1] + 3) // 2, "use Linear() + Linear() ** 2, the same kernel")
         f, g = np.triu_indices(X.shape[1], 1)
         return np.concatenate([X, X * X, np.sqrt(2.0) * X[:, f] * X[:, g]], axis=1)
 
@@ -142,7 +142,7 @@ class Fourier(Parameters):
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         order = checks.integer(self.order, "order", least=0)
-        _announce(X, np.shape(X)[1] * (2 * order + 1), "use a smaller order")
+        _check_size(X, np.shape(X)[1] * (2 * order + 1), "use a smaller order")
         angles = 2.0 * np.pi * np.asarray(X)[:, :, None] * np.arange(1, order + 1) / self.period
         waves = np.concatenate([np.ones_like(angles[:, :, :1]), np.cos(angles), np.sin(angles)], axis=2)
         return waves.reshape(len(X), -1)
@@ -166,7 +166,7 @@ class TruncatedPowers(Parameters):
 class Haar(Parameters):
     """phi(x) = (1, 2^(l/2) psi(2^l x - m) for l < levels and m < 2^l), psi = 1 on [0, 1/2) and -1 on [1/2, 1).
 
-    It is meant for columns in [0, 1), each of which is mapped by itself.
+    Meant for columns in [0, 1), each of which is mapped separately.
     """
 
     def __init__(self, levels: int = 3):
@@ -174,7 +174,7 @@ class Haar(Parameters):
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         levels = checks.integer(self.levels, "levels", least=0, most=52)  # float64 has no more binary digits
-        _announce(X, np.shape(X)[1] * 2**levels, "use fewer levels")
+        _check_size(X, np.shape(X)[1] * 2**levels, "use fewer levels")
         x = np.asarray(X)[:, :, None]
         parts = [((x >= 0) & (x < 1)).astype(x.dtype)]
         for level in range(levels):

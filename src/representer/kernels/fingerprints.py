@@ -1,4 +1,4 @@
-"""Kernels of fingerprints: rows of bits, or of counts, such as those of the substructures of molecules."""
+"""Kernels of fingerprints: rows of bits or counts, such as those of substructures of molecules."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from representer.kernels.histogram import HistogramIntersection, histograms
 from representer.kernels.prepared import Prepared, SparseVectors, Vectors, lay_out
 
 COMMON_SHARE = 1 / 512
-"""Columns with a one in both of two rows, as a part of all, below which lists of ones are faster than words of bits."""
+"""Fraction of columns with a one in both of two rows below which lists of ones are faster than packed bits."""
 
 
 @dataclass
 class BitRows(Prepared):
-    """Rows of zeros and ones, 64 in a word."""
+    """Rows of zeros and ones, packed 64 to a word."""
 
     words: np.ndarray
     squared_norms: np.ndarray
-    """How many ones there are in each row."""
+    """The number of ones in each row."""
     n_columns: int
     dtype: Any
     per_row: ClassVar[tuple[str, ...]] = ("words", "squared_norms")
@@ -61,7 +61,7 @@ class BitRows(Prepared):
 
 
 class _Ratio(Kernel):
-    """s / (a + b - s): what two rows have in common, as a part of what they have in all; 1 where they have nothing."""
+    """s / (a + b - s): the intersection of two rows over their union; 1 where both are empty."""
 
     def __init__(self, packed: bool = False):
         self.packed = packed
@@ -130,8 +130,8 @@ class _Ratio(Kernel):
 class Tanimoto(_Ratio):
     """k(x, y) = <x, y> / (|x|^2 + |y|^2 - <x, y>), and 1 for two rows of zeros.
 
-    Of rows of zeros and ones it is the number of common ones over the number of columns in which one of them has a one;
-    such rows are packed into words of 64 bits, or kept as lists of their ones where two rows share few of them. It is
+    For rows of zeros and ones it is the number of common ones over the number of columns in which either has a one;
+    such rows are packed into 64-bit words, or kept as lists of their ones where two rows share few of them. It is
     positive semidefinite on rows of any real numbers.
 
     Parameters
@@ -169,7 +169,7 @@ class Tanimoto(_Ratio):
 class MinMax(_Ratio):
     """k(x, y) = sum_f min(x_f, y_f) / sum_f max(x_f, y_f) for entries >= 0, and 1 for two rows of zeros.
 
-    Of rows of zeros and ones it is Tanimoto().
+    For rows of zeros and ones it equals Tanimoto().
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class MinMax(_Ratio):
 
 
 def _few_in_common(rows: np.ndarray) -> bool:
-    """Whether two rows of zeros and ones have so few ones in common that lists of the ones are faster than all bits."""
+    """Whether binary rows have so few ones in common that lists of ones are faster than packed bits."""
     often = np.count_nonzero(rows, axis=0) / len(rows)
     return bool(often @ often < rows.shape[1] * COMMON_SHARE)
 
@@ -203,14 +203,14 @@ def _sums(A: Any) -> np.ndarray:
 
 
 def _width(like: Any) -> Any:
-    """Rows that have the columns and the precision of prepared ones."""
+    """Rows with the columns and the precision of prepared ones."""
     if isinstance(like, BitRows):
         return np.empty((0, like.n_columns), like.dtype)
     return like.values
 
 
 def _alike(A: Any, B: Any) -> tuple[Any, Any]:
-    """Both sides as bits, or both as arrays, where only one of them has nothing but zeros and ones."""
+    """Both sides in the same form; as dense arrays where only one of them is binary."""
     if type(A) is type(B):
         return A, B
     return A.dense(), B.dense()

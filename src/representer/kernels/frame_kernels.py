@@ -27,15 +27,15 @@ from representer.kernels.strings import Spectrum
 from representer.kernels.text import Characters, Words
 
 FEW_LEVELS, LEVEL_SHARE = 20, 0.2
-"""Words are categories if there are at most so many different ones, or this part of the number of rows."""
+"""Words are categories if there are at most this many distinct ones, or this fraction of the number of rows."""
 YEAR, LONG_ENOUGH = 365.25, 2.0
-"""Days of a year; periods that dates must span for a periodic part."""
+"""Days in a year; number of periods that dates must span for a periodic part."""
 DNA_LETTERS, DNA_LENGTH = set("ACGTNacgtn"), 10
 
 
 @dataclass
 class Column:
-    """What is known of a column: its kind, what has been seen in it, and whether it has gaps."""
+    """What is known about a column: its kind, a description of its contents, and whether it has gaps."""
 
     name: Any
     kind: str
@@ -46,15 +46,15 @@ class Column:
 
 @dataclass(frozen=True)
 class FrameKernel:
-    """A kernel for a data frame, and why it is that one; printing it says so in words."""
+    """A kernel for a data frame, and the reasons for it, which printing shows in words."""
 
     kernel: Kernel
     reasons: dict[str, str]
     """A sentence for each column."""
     left_out: tuple[str, ...]
-    """Columns that the kernel does not see."""
+    """Columns that the kernel does not use."""
     combination: str
-    """How the parts are put together."""
+    """How the parts are combined."""
 
     def __str__(self) -> str:
         width = max(map(len, self.reasons))
@@ -63,12 +63,12 @@ class FrameKernel:
 
 
 def kernel_for(frame: Any) -> FrameKernel:
-    """The kernel to start with for a data frame of pandas or polars, by the types of its columns.
+    """A kernel to start with for a pandas or polars data frame, by the types of its columns.
 
     Numbers have an RBF kernel with a length scale for each column, categories `Categorical`, texts `Words`, dates an
     RBF kernel and a yearly period where they span enough years, and sets, series and graphs kernels of their own.
-    Columns with gaps are wrapped in `Missing`. With several parts the kernel is half their mean, so that each of them
-    counts by itself, and half the product of those without gaps, so that they interact.
+    Columns with gaps are wrapped in `Missing`. With several parts, the kernel is half their mean, so that each counts
+    by itself, plus half the product of those without gaps, so that they interact.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _strings(values: list[str], name: Any, gaps: bool) -> Column:
     return Column(name, "word", f"{count} different words", gaps)
 
 
-# ---- the parts and how they are put together ----
+# ---- the parts and how they are combined ----
 
 OWN_KERNELS: dict[str, tuple[Callable[[Column], Kernel], str]] = {
     "text": (lambda c: Normalized(Words()), "normalised Words"),
@@ -199,7 +199,7 @@ OWN_KERNELS: dict[str, tuple[Callable[[Column], Kernel], str]] = {
     "graph": (lambda c: Normalized(WeisfeilerLehman(3)), "normalised WeisfeilerLehman"),
     "series": (lambda c: GlobalAlignment(), "GlobalAlignment"),
 }
-"""Kernels of columns that have one to themselves, and their names."""
+"""Kernels of columns that get one each, and their names."""
 ENDINGS = {"number": "RBF", "date": "RBF of days", "season": "RBF of days, and a yearly period", "none": "left out"}
 
 
@@ -209,7 +209,7 @@ def _ending(column: Column) -> str:
 
 
 def _parts(columns: list[Column], frame: Any) -> tuple[list[Kernel], list[Kernel]]:
-    """Kernels of columns without gaps, those of numbers and of categories together, and of columns with gaps."""
+    """Kernels of columns without gaps, with numbers and categories grouped, and of columns with gaps."""
     whole: list[Kernel] = []
     full = [c for c in columns if not c.gaps]
     if numbers := [c for c in full if c.kind == "number"]:
@@ -249,7 +249,7 @@ def _combined(whole: list[Kernel], gaps: list[Kernel]) -> tuple[Kernel, str]:
 
 
 def _tree(parts: list[Kernel], node: type) -> Kernel:
-    """Many kernels in pairs, and the pairs in pairs: nesting is deep by the logarithm of their number only."""
+    """A balanced tree of kernels, whose depth is only the logarithm of their number."""
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2

@@ -1,4 +1,4 @@
-"""Graphs that differ little from a graph: among them, pre-images are looked for."""
+"""Graphs that differ little from a given one: candidates for pre-images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from representer.kernels.graph_inputs import Graphs
 
 
 def graph_candidates(graphs: Graphs) -> Candidates:
-    """Graphs by small changes, with no other labels than those that these graphs have."""
+    """Graphs by small changes, with labels that occur in the given graphs only."""
     nodes = [graphs.name(key) for key in np.unique(graphs.node_labels)] if graphs.has_node_labels else [None]
     edges = [graphs.name(key) for key in np.unique(graphs.edge_labels)] if graphs.has_edge_labels else [None]
 
@@ -27,7 +27,7 @@ def graph_candidates(graphs: Graphs) -> Candidates:
 
 
 Parts = tuple[list, dict[tuple[int, int], Any]]
-"""The labels of the nodes, and those of the edges by the pair of nodes; the smaller node first unless directed."""
+"""The labels of the nodes, and those of the edges by pair of nodes; the smaller node first unless directed."""
 
 
 def _parts(graph: Graphs) -> Parts:
@@ -61,7 +61,7 @@ def _relabelled(labels: list, bonds: dict, known: list) -> list[Parts]:
 
 
 def _rewired(labels: list, bonds: dict, known: list, directed: bool) -> list[Parts]:
-    """One edge less, one more, or one with another label."""
+    """One edge removed, added, or relabelled."""
     pairs = (permutations if directed else combinations)(range(len(labels)), 2)
     removed = [{other: label for other, label in bonds.items() if other != pair} for pair in bonds]
     changed = [{**bonds, pair: label} for pair in pairs for label in known if bonds.get(pair, ABSENT) != label]
@@ -69,17 +69,17 @@ def _rewired(labels: list, bonds: dict, known: list, directed: bool) -> list[Par
 
 
 ABSENT = object()
-"""The label of an edge that is not there."""
+"""The label of an absent edge."""
 
 
 def _with_leaf(labels: list, bonds: dict, nodes: list, edges: list) -> list[Parts]:
-    """One node more, joined to one of the others."""
+    """One node added, joined to one of the others."""
     new = len(labels)
     return [([*labels, node], {**bonds, (v, new): edge}) for v in range(new) for node in nodes for edge in edges]
 
 
 def _without_node(labels: list, bonds: dict) -> list[Parts]:
-    """One node less, among those with one edge or none; a graph keeps a node."""
+    """One node removed, among those with at most one edge; a graph keeps at least one node."""
     degree = np.bincount(np.array(list(bonds), int).ravel(), minlength=len(labels))
     found = []
     for v in np.flatnonzero(degree <= 1).tolist() if len(labels) > 1 else []:

@@ -1,4 +1,4 @@
-"""Graphs of other libraries, recognised by what they have: none of those libraries is imported."""
+"""Graphs of other libraries, recognised by their attributes: none of those libraries is imported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 LABEL = "label"
-"""The attribute that holds labels where none is named."""
+"""The default attribute for labels."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ def is_graph_object(x: Any) -> bool:
 
 
 def read(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
-    """The i-th graph of a list, from any format that is known."""
+    """The i-th graph of a list, from any known format."""
     x = tuple(x) if isinstance(x, list) and len(x) == 1 else x  # GraKeL's triples may have one part
     for recognises, reader in FORMATS:
         if recognises(x):
@@ -51,7 +51,7 @@ def _edges(pairs: Any) -> np.ndarray:
 
 
 def _attributes(rows: list[dict], wanted: str | None, i: int, what: str) -> list | None:
-    """One attribute of all nodes or edges of graph i; None where none was asked for, and not all have a label."""
+    """One attribute of all nodes or edges of graph i; None where none was asked for and none has a label."""
     name = LABEL if wanted is None else wanted
     without = [row for row in rows if name not in row]
     if not without:
@@ -132,7 +132,7 @@ def _geometric(x: Any, i: int, node_label: str | None, edge_label: str | None) -
 
 
 def _feature_labels(x: Any, wanted: str | None, default: str, i: int, what: str) -> list | None:
-    """Labels from rows of features: the place of the one in one-hot rows, a number, or a tuple of whole numbers."""
+    """Labels from rows of features: the index of the one in one-hot rows, a number, or a tuple of integers."""
     values = getattr(x, default if wanted is None else wanted, None)
     if values is None and wanted is not None:
         raise ValueError(f"Graph {i} has no {what} attribute {wanted!r}; pass a graph that has it.")
@@ -279,7 +279,7 @@ _NONE = object()
 
 
 def _is_symmetric(edges: np.ndarray, n: int) -> bool:
-    """Whether each edge is there in both directions."""
+    """Whether each edge is present in both directions."""
     forth, back = np.unique(edges @ [n, 1]), np.unique(edges @ [1, n])
     return np.array_equal(forth, back)
 

@@ -15,7 +15,7 @@ from representer.kernels.ragged import gathered
 
 
 class Graphs:
-    """n graphs, as the rows of one CSR matrix of all their nodes.
+    """n graphs, stored as one CSR matrix of all their nodes.
 
     Whatever slices arrays slices graphs as well: ``graphs[rows]`` is a `Graphs` again, so cross-validation works. A
     single graph is a `Graphs` of length one.
@@ -23,26 +23,26 @@ class Graphs:
     Parameters
     ----------
     edges : array of shape (n_edges, 2)
-        Pairs of nodes, which are numbered from 0 on through all graphs.
+        Pairs of nodes, which are numbered from 0 across all graphs.
     node_graph : array of shape (n_nodes,)
-        The graph of each node, counted from 0 and in rising order.
+        The graph of each node, counted from 0 and in ascending order.
     node_labels : sequence of n_nodes hashable labels, optional
     edge_labels : sequence of n_edges hashable labels, optional
     directed : bool
-        Otherwise edges may be given in one direction or in both, which is the same.
+        Otherwise edges may be given in one direction or in both, to the same effect.
     n_graphs : int, optional
-        Where the last graphs have no nodes.
+        The number of graphs, needed where the last ones have no nodes.
 
     Attributes
     ----------
     starts : array of shape (n_graphs + 1,)
-        Graph g has the nodes ``starts[g]`` to ``starts[g + 1]``.
+        Graph g has nodes ``starts[g]`` to ``starts[g + 1]``.
     indptr, indices : arrays
         The successors of node v (its neighbours, unless directed) are ``indices[indptr[v] : indptr[v + 1]]``, in
-        rising order.
+        ascending order.
     node_labels, edge_labels : arrays of uint64
-        A key for each node and for each entry of ``indices``: equal labels have equal keys, in every process. They are
-        zero where there are no labels.
+        A key for each node and for each entry of ``indices``: equal labels have equal keys, in every process. Zero
+        where there are no labels.
     has_node_labels, has_edge_labels, directed : bool
 
     Examples
@@ -91,7 +91,7 @@ class Graphs:
 
     @classmethod
     def of(cls, X: Any, node_label: str | None = None, edge_label: str | None = None) -> Graphs:
-        """Graphs from a list of graphs of other libraries, which are recognised by what they have.
+        """Graphs from a list of graphs of other libraries, which are recognised by their attributes.
 
         These are networkx and igraph graphs, `Data` of PyTorch Geometric, molecules of RDKit, matrices, pairs
         (adjacency, node labels), and GraKeL's triples (edges or adjacency, node labels, edge labels).
@@ -100,9 +100,8 @@ class Graphs:
         ----------
         X : Graphs, or a list of graphs
         node_label, edge_label : str, optional
-            The attribute that holds the labels, in libraries whose nodes and edges have attributes. When not given it
-            is "label" where there is one; `x` and `edge_attr` of PyTorch Geometric; symbols and
-            types of bonds in molecules.
+            The attribute that holds the labels, in libraries whose nodes and edges have attributes. By default "label"
+            if there is one; `x` and `edge_attr` of PyTorch Geometric; atom symbols and bond types of molecules.
         """
         if isinstance(X, Graphs):
             return X
@@ -115,14 +114,14 @@ class Graphs:
 
     @classmethod
     def _with(cls, **parts: Any) -> Graphs:
-        """The graphs of such attributes."""
+        """Graphs from these attributes."""
         self = object.__new__(cls)
         self.__dict__.update(parts)
         return self
 
     @classmethod
     def restored(cls, **parts: Any) -> Graphs:
-        """The graphs of such attributes, after a check that no loop over them can leave its arrays."""
+        """Graphs from these attributes, after a check that no loop can index out of bounds."""
         self = cls._with(**parts)
         starts, indptr, indices = self.starts, self.indptr, self.indices
         rising = all(
@@ -135,13 +134,13 @@ class Graphs:
         first, last = starts[:-1][self.owner], starts[1:][self.owner]
         if np.any((indices < first[self.sources]) | (indices >= last[self.sources])):
             raise ValueError("Edges of these graphs lead out of them.")
-        return cls._with(**parts)  # without what the check has cached: it would take more memory than a file allows
+        return cls._with(**parts)  # without the check's caches, which take more memory than a file may
 
-    # ---- what slices ----
+    # ---- slicing ----
 
     @property
     def shape(self) -> tuple[int]:
-        """(n_graphs,), by which scikit-learn knows that these can be sliced."""
+        """(n_graphs,), from which scikit-learn sees that these can be sliced."""
         return (len(self),)
 
     def __len__(self) -> int:
@@ -172,11 +171,11 @@ class Graphs:
         counts = [(n, f"{n} {what}") for n, what in ((len(self), "graph"), (self.n_nodes, "node"), (edges, "edge"))]
         return f"Graphs({', '.join(what if n == 1 else what + 's' for n, what in counts)})"
 
-    # ---- what kernels ask ----
+    # ---- what kernels read ----
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of all graphs."""
+        """The number of nodes of all graphs."""
         return int(self.starts[-1] - self.starts[0])
 
     @cached_property
@@ -190,7 +189,7 @@ class Graphs:
         return np.repeat(np.arange(self.n_nodes, dtype=self.indices.dtype), np.diff(self.indptr))
 
     def adjacency(self, graph: int) -> np.ndarray:
-        """The dense adjacency matrix of one graph, with nodes counted from 0; parallel edges add up."""
+        """The dense adjacency matrix of one graph, with nodes numbered from 0; parallel edges add up."""
         nodes = slice(self.starts[graph], self.starts[graph + 1])
         n, first = nodes.stop - nodes.start, nodes.start
         entries = slice(self.indptr[nodes.start], self.indptr[nodes.stop])
@@ -231,7 +230,7 @@ def _pairs(edges: Any, owner: np.ndarray) -> np.ndarray:
 
 
 def _csr(pairs: np.ndarray, n: int, directed: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Successors of each node in rising order, each once; in both directions unless directed."""
+    """Distinct successors of each node in ascending order; in both directions unless directed."""
     ones = np.ones(len(pairs), np.int32)
     A = sparse.csr_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     A.sum_duplicates()
@@ -247,7 +246,7 @@ def _csr(pairs: np.ndarray, n: int, directed: bool) -> tuple[np.ndarray, np.ndar
 def _labelled_csr(
     pairs: np.ndarray, keys: np.ndarray, n: int, directed: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same with a label for each entry; parallel edges stay apart where their labels differ."""
+    """The same with a label for each entry; parallel edges stay separate where their labels differ."""
     if not directed:
         pairs, keys = np.concatenate([pairs, pairs[:, ::-1]]), np.concatenate([keys, keys])
     order = np.lexsort((keys, pairs[:, 1], pairs[:, 0]))
@@ -300,7 +299,7 @@ def _all_or_none(labels: list[list | None], sizes: list[int], what: str) -> list
 
 
 def _concatenated(parts: list[Graphs]) -> Graphs:
-    """Graphs one after the other."""
+    """The graphs of several containers, concatenated."""
     if not parts:
         raise ValueError("X is empty; a kernel needs at least one input.")
     facts = {}

@@ -1,4 +1,4 @@
-"""Kernels of graphs by counted patterns: nodes, edges, subtrees, and pairs of nodes with their distance."""
+"""Graph kernels by counted patterns: nodes, edges, subtrees, and pairs of nodes with their distance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_LABELS = np.empty(0, np.uint64)
 
 
 class GraphKernel:
-    """What kernels of graphs share, beside `Counts`: how they read graphs, and which graphs there are beside these."""
+    """Mixin of graph kernels, besides `Counts`: how they read graphs, and candidates for pre-images."""
 
     node_label: str | None = None
     edge_label: str | None = None
@@ -79,7 +79,7 @@ class EdgeHistogram(GraphKernel, Counts):
         checks.boolean(self.ends, "ends")
 
     def _edges(self, X: Any) -> tuple[Graphs, np.ndarray]:
-        """The graphs, and the entries that are edges: of two directions the one from the smaller node."""
+        """The graphs, and the entries that are edges: of two directions, the one from the smaller node."""
         graphs = self._graphs(X)
         return graphs, np.flatnonzero(graphs.directed | (graphs.sources <= graphs.indices))
 
@@ -107,13 +107,13 @@ class EdgeHistogram(GraphKernel, Counts):
 class WeisfeilerLehman(GraphKernel, Counts):
     """k(G, H) = sum_i w_i sum_u (nodes of G with the label u in round i) (those of H), i = 0, ..., rounds.
 
-    In each round the new label of a node is made of its old one and of those of its neighbours, so a label of round i
-    stands for a subtree of depth i. ``compare=HistogramIntersection()`` makes it the optimal assignment kernel.
+    In each round the new label of a node combines its old one and those of its neighbours, so a label of round i
+    represents a subtree of depth i. ``compare=HistogramIntersection()`` makes it the optimal assignment kernel.
 
     Parameters
     ----------
     rounds : int
-        Rounds of new labels; with 0 it is the `VertexHistogram`.
+        Rounds of relabelling; 0 gives the `VertexHistogram`.
     weights : array of shape (rounds + 1,), optional
         A weight for each round, none negative; it has a gradient.
     compare : Kernel, optional
@@ -189,10 +189,10 @@ class WeisfeilerLehman(GraphKernel, Counts):
 
 
 class ShortestPath(GraphKernel, Counts):
-    """k(G, H) = sum_u (pairs of nodes of G with the pattern u) (those of H), u two labels and how far apart they are.
+    """k(G, H) = sum_u (pairs of nodes of G with the pattern u) (those of H), u two labels and their distance.
 
-    The distance is the number of steps of a shortest path. Pairs count in both directions; nodes without a path
-    between them do not count.
+    The distance is the number of steps of a shortest path. Pairs count in both directions; unconnected pairs do not
+    count.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class ShortestPath(GraphKernel, Counts):
 
 
 def _steps(graphs: Graphs, source: int, target: int) -> int:
-    """How far apart two nodes are."""
+    """The number of edges on a shortest path between two nodes."""
     reached, steps = {source}, 0
     while target not in reached:
         edges = (range(graphs.indptr[v], graphs.indptr[v + 1]) for v in reached)

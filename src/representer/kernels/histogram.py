@@ -1,4 +1,4 @@
-"""Kernels of histograms: rows of numbers that are not negative."""
+"""Kernels of histograms: rows of nonnegative numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from representer.kernels.tiles import new_tile
 
 
 def histograms(X: Any, kernel: Kernel, like: Any) -> Any:
-    """Rows of numbers, as wide as those of ``like``, none of which is negative."""
+    """Rows of nonnegative numbers, as wide as those of ``like``."""
     X = checks.vectors(X, kernel, like)
     if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
         raise ValueError(
@@ -26,7 +26,7 @@ def histograms(X: Any, kernel: Kernel, like: Any) -> Any:
 
 
 class HistogramIntersection(Kernel):
-    """k(x, y) = sum_f min(x_f, y_f), for entries that are not negative."""
+    """k(x, y) = sum_f min(x_f, y_f), for nonnegative entries."""
 
     compares_by = "minima"
 

@@ -1,4 +1,4 @@
-"""Rows of counts that are never written out, as their inner products are found faster without them."""
+"""Rows of counts that are never formed, as their inner products are faster to compute without them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Multiply = Callable[[Any, Any, np.ndarray], None]
 
 @dataclass
 class ImplicitRows(Prepared):
-    """phi(x_1), ..., phi(x_n), known by their products alone, as a kernel of rows would lay them out.
+    """phi(x_1), ..., phi(x_n), given by their inner products alone, as a kernel on rows would prepare them.
 
-    Such a kernel may divide rows by a length scale or by their lengths, and what it does depends on their lengths only:
-    it is shown rows of a single column, the norms |phi(x_i)|.
+    Such a kernel may divide rows by a length scale or by their norms, and what it does depends on their norms only: it
+    is given rows of a single column, the norms |phi(x_i)|.
     """
 
     values: Any
-    """That column, as the kernel has laid it out (CSR)."""
+    """That column, as the kernel has prepared it (CSR)."""
     squared_norms: np.ndarray
     norms: np.ndarray | None
     own: np.ndarray
     """<phi(x_i), phi(x_i)>."""
     factors: np.ndarray
-    """By which phi(x_i) was multiplied."""
+    """The factors by which each phi(x_i) was multiplied."""
     inputs: Any
     multiply: Multiply
     """tile_ij <- <phi(a_i), phi(b_j)> from such inputs."""
@@ -39,7 +39,7 @@ class ImplicitRows(Prepared):
 
     @classmethod
     def of(cls, inputs: Any, own: np.ndarray, multiply: Multiply, compare: Any = None) -> ImplicitRows:
-        """From inputs as a kernel has laid them out, for a comparison by another kernel; by products when not given."""
+        """From inputs as a kernel has prepared them, for a comparison by another kernel, or by products."""
         lengths = np.sqrt(own)
         column = sparse.csr_array(lengths[:, None])
         if compare is None:
@@ -56,7 +56,7 @@ class ImplicitRows(Prepared):
         tile *= other.factors
 
     def squared_distances(self, other: ImplicitRows, tile: np.ndarray) -> None:
-        """tile_ij <- |x_i - y_j|^2, for rows that were divided by one length scale; exact where counts are whole."""
+        """tile_ij <- |x_i - y_j|^2, for rows that were divided by one length scale; exact for integer counts."""
         self.multiply(self.inputs, other.inputs, tile)
         tile *= -2.0
         tile += self.own[:, None]
@@ -66,7 +66,7 @@ class ImplicitRows(Prepared):
         tile *= other.factors
 
     def spread(self, weights: np.ndarray | None) -> float:
-        """The root of the mean squared distance from the mean, before the comparison laid the rows out."""
+        """The root mean squared distance from the mean, before the comparison prepared the rows."""
         share = np.ones(len(self)) if weights is None else np.asarray(weights, np.float64)
         share = share / share.sum()
         part = _parallel.parts(self.inputs)

@@ -1,7 +1,7 @@
 """Labels of any hashable kind as 64-bit keys.
 
-Keys need no table: two processes, or two calls that never meet, give equal labels equal keys. Whole numbers are their
-own keys; others have a hash, so that two of n labels share one with odds of about n^2 / 2^65.
+Keys need no table: equal labels get equal keys in different calls and processes. Integers are their own keys; other
+labels are hashed, so that two of n labels collide with probability about n^2 / 2^65.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def keys_of(labels: Any, what: str = "labels") -> tuple[np.ndarray, dict[int, Any]]:
-    """A key (uint64) for each label, and the label of each key that does not stand for itself as a whole number."""
+    """A key (uint64) for each label, and a dictionary from keys to labels, except integers."""
     if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biu":
         if labels.dtype == np.uint64:
             return labels.copy(), {}
@@ -46,14 +46,14 @@ def key_of(label: Any) -> int:
 
 
 def _whole(label: Any) -> int | None:
-    """A whole number as an int; None for anything else."""
+    """An integral number as an int; None for anything else."""
     if isinstance(label, Integral):
         return int(label)
     return int(float(label)) if isinstance(label, Real) and float(label).is_integer() else None
 
 
 def _bytes(label: Any) -> bytes:
-    """Different bytes for different labels; raise a TypeError where there is no rule for such labels."""
+    """The bytes to hash for a label; raise TypeError for labels of other types."""
     if isinstance(label, str):
         return b"s" + label.encode("utf-8", "surrogatepass")
     if isinstance(label, bytes):
@@ -61,7 +61,7 @@ def _bytes(label: Any) -> bytes:
     if label is None:
         return b"n"
     if isinstance(label, Real):
-        if label != label:  # NaN is no label: it does not equal itself
+        if label != label:  # NaN does not equal itself
             raise TypeError
         whole = _whole(label)
         return b"f" + (pack("<d", float(label)) if whole is None else str(whole).encode())
@@ -73,6 +73,6 @@ def _bytes(label: Any) -> bytes:
 
 
 def name_of(key: int, names: dict[int, Any]) -> Any:
-    """The label of a key: what ``names`` says, else a whole number."""
+    """The label of a key: from ``names``, else an integer."""
     key = int(key)
     return names[key] if key in names else key - 2**64 * (key >= 2**63)

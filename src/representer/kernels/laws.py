@@ -1,8 +1,8 @@
-"""How random features of a kernel are drawn: k(x, y) = E phi(x) phi(y), phi from a law that the kernel names.
+"""Distributions of random features of kernels: k(x, y) = E phi(x) phi(y), with phi from the kernel's ``law``.
 
-Stationary kernels have waves cos <w, x> and sin <w, x> whose frequencies w are normal vectors times random scales
-(Bochner's theorem). Arc-cosine kernels have ramps, and polynomials have tensor sketches. A sum has the features of its
-parts side by side, and a product of stationary kernels has sums of frequencies.
+Stationary kernels have Fourier features cos <w, x> and sin <w, x> whose frequencies w are normal vectors times random
+scales (Bochner's theorem). Arc-cosine kernels have ramps, and polynomials have tensor sketches. A sum concatenates the
+features of its parts, and a product of stationary kernels has sums of frequencies.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from representer.kernels import checks
 
 SAMPLINGS = ("orthogonal", "gaussian", "qmc")
 NEAR_THE_END = 1e-12
-"""How near numbers in (0, 1) may come to its ends."""
+"""Smallest distance of random numbers in (0, 1) from its ends."""
 
 
 class Source:
-    """Normal vectors and numbers between 0 and 1, drawn independently, with orthogonal vectors, or evenly spread."""
+    """Normal vectors and uniform numbers: independent, in orthogonal blocks, or quasi-random."""
 
     def __init__(self, sampling: str, seed: Any):
         self.sampling, self.rng = sampling, np.random.default_rng(seed)
 
     def draw(self, n: int, d: int, more: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """n vectors of d standard normal numbers, and n times so many more numbers in (0, 1)."""
+        """n standard normal vectors of length d, and ``more`` uniform numbers in (0, 1) for each."""
         if self.sampling == "qmc":
             U = qmc.Sobol(d + more, rng=self.rng).random(2 ** int(np.ceil(np.log2(max(n, 1)))))[:n]
-            U = np.clip(self.rng.permutation(U), NEAR_THE_END, 1.0 - NEAR_THE_END)  # so that two draws are not in step
+            U = np.clip(self.rng.permutation(U), NEAR_THE_END, 1.0 - NEAR_THE_END)  # so that two draws are not aligned
             return ndtri(U[:, :d]), U[:, d:]
         Z = self._orthogonal(n, d) if self.sampling == "orthogonal" else self.rng.normal(size=(n, d))
         return Z, np.clip(self.rng.random((n, more)), NEAR_THE_END, 1.0 - NEAR_THE_END)
 
     def _orthogonal(self, n: int, d: int) -> np.ndarray:
-        """Blocks of d orthogonal directions, each with the length of a normal vector of its own."""
+        """Blocks of d orthogonal directions, each scaled to the length of an independent normal vector."""
         blocks = []
         for _ in range(-(-n // d)):
             Q, R = np.linalg.qr(self.rng.normal(size=(d, d)))
-            blocks.append((Q * np.sign(R.diagonal())).T)  # without the signs not all rotations are equally likely
+            blocks.append((Q * np.sign(R.diagonal())).T)  # the signs make the rotation uniform
         return np.concatenate(blocks)[:n] * np.sqrt(self.rng.chisquare(d, n))[:, None]
 
 
@@ -53,7 +53,8 @@ class Source:
 class Waves:
     """phi(x) = sqrt(1 / p) (cos <w_1, x>, ..., cos <w_p, x>, sin <w_1, x>, ..., sin <w_p, x>).
 
-    With a random phase b the last wave is sqrt(2) cos(<w_p, x> + b) alone, so that there is an odd number of them.
+    With a random phase b, the last frequency has the single feature sqrt(2) cos(<w_p, x> + b), for an odd number of
+    features.
     """
 
     frequencies: np.ndarray
@@ -75,7 +76,7 @@ class Waves:
 
 @dataclass(frozen=True)
 class Ramps:
-    """phi_j(x) = sqrt(2 / D) max(<w_j, x>, 0)^order, or a step for the order 0."""
+    """phi_j(x) = sqrt(2 / D) max(<w_j, x>, 0)^order, or a step function for order 0."""
 
     directions: np.ndarray
     order: int
@@ -104,7 +105,7 @@ class TensorSketch:
     """
 
     buckets: np.ndarray
-    """Array of shape (degree, n_columns + 1): where each column is added."""
+    """Array of shape (degree, n_columns + 1): the bucket of each column."""
     signs: np.ndarray
     scale: np.ndarray
     offset: float
@@ -122,7 +123,7 @@ class TensorSketch:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """The features of two kernels, each times a number."""
+    """The features of two kernels, concatenated."""
 
     left: Any
     right: Any
@@ -140,7 +141,7 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class Stretched:
-    """Features times a number."""
+    """Features times the square root of a factor."""
 
     part: Any
     factor: float
@@ -158,22 +159,22 @@ class Stretched:
 
 
 class Law:
-    """From a kernel to random features."""
+    """The distribution of random features of a kernel."""
 
     def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> Any:
-        """So many random features of rows with so many columns."""
+        """``size`` random features of rows with ``n_columns`` columns."""
         raise NotImplementedError
 
 
 class Spectral(Law):
-    """Waves, with frequencies z s / length_scale: z standard normal, s a random scale."""
+    """Fourier features with frequencies z s / length_scale: z standard normal, s a random scale."""
 
     def scales_each(self, n_columns: int) -> int:
-        """Numbers in (0, 1) that the scales of one frequency are made of."""
+        """Uniform numbers in (0, 1) per frequency from which its scales are drawn."""
         return 1
 
     def scales(self, kernel: Any, U: np.ndarray) -> Any:
-        """Random scales from numbers in (0, 1)."""
+        """Random scales from uniform numbers in (0, 1)."""
         return 1.0
 
     def frequencies(self, kernel: Any, n_columns: int, n: int, source: Source) -> np.ndarray:
@@ -208,7 +209,7 @@ class Mixture(Spectral):
 
 
 class Cauchy(Spectral):
-    """exp(-|x_1| - |x_2| - ...): a Cauchy variable for each column, normal with a scale of its own."""
+    """exp(-|x_1| - |x_2| - ...): a Cauchy variable for each column, a normal one with its own random scale."""
 
     def scales_each(self, n_columns: int) -> int:
         return n_columns

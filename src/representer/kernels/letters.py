@@ -1,4 +1,4 @@
-"""Strings as kernels take them: one after the other as code points, and the words of k letters in them."""
+"""Strings as kernels read them: concatenated code points, and the k-mers in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from representer.kernels import checks
 
 @dataclass(frozen=True)
 class Letters:
-    """n strings: the code points of all of them, and where each begins."""
+    """n strings: the code points of all of them, and where each starts."""
 
     codes: np.ndarray
     starts: np.ndarray
@@ -38,11 +38,11 @@ class Letters:
         return np.diff(self.starts)
 
     def text(self, begin: int, end: int) -> str:
-        """The letters from one place to another."""
+        """The text between two positions."""
         return self.codes[begin:end].tobytes().decode("utf-32-le", "surrogatepass")
 
     def words(self, length: int) -> tuple[np.ndarray, np.ndarray]:
-        """The owner and the key of each word of so many letters, as `_loops.words` makes them."""
+        """The owner and the key of each word of ``length`` letters, see `_loops.words`."""
         if length > self.lengths.max(initial=0):
             return np.empty(0, np.int64), np.empty(0, np.uint64)
         packed = length <= words.PACKED and self.codes.max(initial=0) < 128
@@ -50,14 +50,14 @@ class Letters:
         return words.keys(self.codes, self.starts, length, hashes)
 
     def begins(self, length: int) -> np.ndarray:
-        """Where each of those words begins."""
+        """Where each of those words starts."""
         number = np.maximum(self.lengths - length + 1, 0)
         return np.arange(number.sum()) + np.repeat(self.starts[:-1] - np.cumsum(number) + number, number)
 
     def _hashes(self, length: int) -> np.ndarray:
-        """A hash of the word that begins at each letter, also where it reaches into the next string.
+        """A hash of the word that starts at each letter, even where it extends into the next string.
 
-        A word of up to twice as many letters is the pair of its first and of its last ones.
+        A word of up to twice as many letters is hashed as the pair of its prefix and its suffix.
         """
         hashes, reached = words.scattered(self.codes), 1
         while reached < length:
@@ -68,7 +68,7 @@ class Letters:
 
 
 def strings_of(X: Any, kernel: Any) -> list[str]:
-    """The inputs of a kernel of strings, as a list of str; raise if one is anything else."""
+    """The inputs of a string kernel as a list of str; raise if one is anything else."""
     name = type(kernel).__name__
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:
         X = X[:, 0]

@@ -1,4 +1,4 @@
-"""Kernels of strings whose words need not be equal in all places."""
+"""String kernels whose words need not agree in all positions."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from representer.kernels.prepared import Prepared
 from representer.kernels.strings import reverse_complement
 
 MOST_CHOICES = 20_000
-"""Choices of places in a word up to which they are tried one by one."""
+"""Most choices of positions in a word that are tried one by one."""
 FEW_WORDS = 2000
-"""Words of a string up to which comparing all pairs of them is faster than sorting them for each choice of places."""
+"""Words of a string up to which comparing all pairs is faster than sorting them for each choice of positions."""
 NO_LETTER = 255
 NO_PLACE = np.uint64(64)
 
 
 @dataclass
 class CodedWords(Prepared):
-    """The words of some strings as numbers, a few bits for each letter, and those of the other strands."""
+    """The words of some strings as integers, a few bits per letter, and those of the reverse complements."""
 
     starts: np.ndarray
-    """Of the words of each string."""
+    """Where the words of each string start."""
     ends: np.ndarray
     words: np.ndarray
     others: np.ndarray
-    """The words of the other strand, as many as those of the strings; none if it does not count."""
+    """The words of the other strand, as many as those of the strings; empty if it does not count."""
     per_row: ClassVar[tuple[str, ...]] = ("starts", "ends")
 
     def gathered(self, other_strand: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The words of these strings, and where those of each begin."""
+        """The words of these strings, and where those of each string start."""
         sizes = self.ends - self.starts
         begins = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(begins[-1]) + np.repeat(self.starts - begins[:-1], sizes)
@@ -46,10 +46,11 @@ class CodedWords(Prepared):
 
 
 class GappedWords:
-    """What kernels of words with gaps share, beside `Counts`.
+    """Mixin of kernels of words with gaps, besides `Counts`.
 
     k(s, t) = sum_j f_j G_j(s, t), G_j(s, t) = sum_m C(l - m, j) N_m, N_m the number of pairs of words of l letters, one
-    of each string, that differ in m places: G_j adds up the pairs that agree in j places, over all choices of places.
+    of each string, that differ in m positions: G_j counts the pairs that agree in j positions, over all choices of
+    these.
     """
 
     alphabet: str
@@ -57,7 +58,7 @@ class GappedWords:
     compare: Any
 
     def _gaps(self) -> tuple[int, dict[int, float]]:
-        """l, and f_j for the numbers j of places that have to agree."""
+        """l, and f_j for each number j of positions that must agree."""
         raise NotImplementedError
 
     def check(self) -> None:
@@ -82,7 +83,7 @@ class GappedWords:
         return (len(self.alphabet) - 1).bit_length()
 
     def _coded(self, letters: Letters, length: int) -> np.ndarray:
-        """The number of each word: its letters as digits."""
+        """The integer code of each word: its letters as digits."""
         table = np.full(int(max(letters.codes.max(initial=0), *map(ord, self.alphabet))) + 1, NO_LETTER, np.uint8)
         table[[ord(letter) for letter in self.alphabet]] = np.arange(len(self.alphabet))
         codes = table[letters.codes]
@@ -100,7 +101,7 @@ class GappedWords:
         return numbers
 
     def _choices(self) -> tuple[np.ndarray, np.ndarray]:
-        """Shifts of the letters in all choices of places, padded to one length, and the factor of each choice."""
+        """Bit shifts of the letters for all choices of positions, padded to one length, and the factors of choices."""
         length, factors = self._gaps()
         wide, rows, weights = max(factors), [], []
         for number, factor in factors.items():
@@ -120,7 +121,7 @@ class GappedWords:
         return ImplicitRows.of(A, self._own(A), self._multiply, self.compare)
 
     def _own(self, A: CodedWords) -> np.ndarray:
-        """The product of each string with itself; of short strings from all pairs of their words."""
+        """The product of each string with itself; for short strings from all pairs of their words."""
         length, factors = self._gaps()
         values = np.array([sum(f * comb(length - m, j) for j, f in factors.items()) for m in range(length + 1)])
         tile, own = np.empty((1, 1)), np.empty(len(A))
@@ -137,10 +138,10 @@ class GappedWords:
         return own
 
     def _multiply(self, A: CodedWords, B: CodedWords, tile: np.ndarray) -> None:
-        """tile_ij <- the sum over all pairs of words, one of each string."""
+        """tile_ij <- the sum over all pairs of words, one from each string."""
         tile[...] = 0.0
         (mine, begins), choices, factors = A.gathered(False), *self._choices()
-        # words of both strands of both strings agree as often as those of the one with both of the other, twice
+        # all pairs of strands give twice the sum of one strand of the first string with both of the second
         sides = [B.gathered(strand) for strand in ((False, True) if self.both_strands else (False,))]
         theirs = np.concatenate([side[0] for side in sides])
         owners = np.concatenate([np.repeat(np.arange(len(B)), np.diff(side[1])) for side in sides])
@@ -149,7 +150,7 @@ class GappedWords:
         gapped_words.add_pairs(mine, begins, theirs, owners, choices, factors, np.uint64(self._bits), tile)
 
     def _strands(self, X: Any) -> tuple[list[Letters], np.ndarray, np.ndarray]:
-        """The strands, and the owner and the number of all words."""
+        """The strands, and the owner and the integer code of all words."""
         self.check()
         letters, length = Letters.of(X, self), self._gaps()[0]
         strands = [letters, reverse_complement(letters)] if self.both_strands else [letters]
@@ -159,15 +160,16 @@ class GappedWords:
 
 
 class GappedKmer(GappedWords, Counts):
-    """k(s, t) = sum_u count(u in s) count(u in t) over words u of ``length`` places, ``informative`` of them letters.
+    """k(s, t) = sum_u count(u in s) count(u in t) over words u of ``length`` positions, some of them letters.
 
-    The other places stand for any letter. Pairs of words that differ in m places count C(length - m, informative)
-    times; all m count, so the kernel is positive semidefinite. (Tools that leave out large m are not.)
+    ``informative`` positions are letters; the others match any letter. Pairs of words that differ in m positions count
+    C(length - m, informative) times; all m count, so the kernel is positive semidefinite. (Tools that truncate m are
+    not.)
 
     Parameters
     ----------
     length : int
-        Places of a word.
+        Positions in a word.
     informative : int
         How many of them are letters.
     alphabet : str
@@ -238,16 +240,16 @@ class GappedKmer(GappedWords, Counts):
 
 
 class Mismatch(GappedWords, Counts):
-    """k(s, t) = sum_u count(u in s) count(u in t) over all words u of k letters, counted with up to so many mismatches.
+    """k(s, t) = sum_u count(u in s) count(u in t) over all words u of k letters, counted with mismatches.
 
-    A word of s counts for every word of the alphabet that differs from it in at most ``mismatches`` places.
+    A word of s counts for every word of the alphabet that differs from it in at most ``mismatches`` positions.
 
     Parameters
     ----------
     k : int
         Letters of a word.
     mismatches : int
-        In how many of them a word may differ.
+        The number of letters in which a word may differ.
     alphabet : str
         All letters. Strings with others are refused.
     both_strands : bool
@@ -283,7 +285,8 @@ class Mismatch(GappedWords, Counts):
     def _gaps(self) -> tuple[int, dict[int, float]]:
         k = checks.integer(self.k, "k")
         most = checks.integer(self.mismatches, "mismatches", least=0, most=k)
-        # values by the number of equal letters are a sum of binomials, whose factors are differences of the values
+        # values by the number of equal letters are sums of binomials, whose factors are finite differences of the
+        # values
         values = [common_neighbours(k, k - equal, most, len(self.alphabet)) for equal in range(k + 1)]
         factors = {
             j: float(sum((-1) ** (j - i) * comb(j, i) * values[i] for i in range(j + 1)))
@@ -297,7 +300,7 @@ class Mismatch(GappedWords, Counts):
         return Counted(np.tile(owners, len(found)), np.concatenate(found))
 
     def _neighbours(self, numbers: np.ndarray) -> list[np.ndarray]:
-        """Words with up to so many mismatches: for each choice of places and of other letters, that of each word."""
+        """Words with up to ``mismatches`` mismatches: an array for each choice of positions and replacements."""
         found, mask = [], np.uint64((1 << self._bits) - 1)
         for many in range(self.mismatches + 1):
             for places in combinations(range(self.k), many):
@@ -318,10 +321,10 @@ class Mismatch(GappedWords, Counts):
 
 
 def common_neighbours(k: int, apart: int, most: int, letters: int) -> int:
-    """How many words are within ``most`` mismatches of both of two words of k letters that differ in ``apart`` places.
+    """The number of words within ``most`` mismatches of each of two words of k letters at Hamming distance ``apart``.
 
-    Of the places in which the two differ such a word has x letters of the first, y of the second and others in the
-    rest; of the other places it differs from both in z.
+    In the positions where the two differ, such a word has x letters of the first, y of the second and others in the
+    rest; in z of the remaining positions it differs from both.
     """
     total = 0
     for x in range(apart + 1):

@@ -1,4 +1,4 @@
-"""Inputs that are missing, as a point of their own."""
+"""Missing inputs as a separate point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from representer.kernels.prepared import Prepared
 
 @dataclass
 class WithGaps(Prepared):
-    """Prepared inputs in which another input stands where one is missing, and where that is.
+    """Prepared inputs in which another one replaces each missing one, and a mask of the missing ones.
 
     ``inputs`` is None where all of them are missing.
     """
@@ -34,10 +34,11 @@ class WithGaps(Prepared):
 
 
 class Missing(Wrapper, Kernel):  # type: ignore[override]
-    """k(x, y) where both are there; missing inputs are one more point *, with k(*, *) = 1 and k(*, x) = 0.
+    """k(x, y) where neither is missing; missing inputs are one extra point *, with k(*, *) = 1 and k(*, x) = 0.
 
     That is the direct sum of two kernels, so it is positive semidefinite if k is. An input is missing if it is None,
-    NaN, NaT or pandas.NA; a row of a table if one of its entries is; a list or an array among others if all are.
+    NaN, NaT or pandas.NA; a row of a table if any of its entries is; a list or an array as an input if all of its
+    entries are.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class Missing(Wrapper, Kernel):  # type: ignore[override]
 
     @property
     def features(self) -> Features:
-        """Those of the kernel, and one that says that the input is missing."""
+        """The features of the kernel, and an indicator of missing inputs."""
         return Features(self._named_features, self._linear_form)
 
     def _linear_form(self, A: WithGaps, C: np.ndarray) -> LinearForm | None:
@@ -118,7 +119,7 @@ class Missing(Wrapper, Kernel):  # type: ignore[override]
 
 
 def _filled(X: Any, gone: np.ndarray) -> Any:
-    """X with any input that is there in the places of those that are missing."""
+    """X with missing inputs replaced by one that is present."""
     if not gone.any():
         return X
     source = np.arange(len(gone))
@@ -127,7 +128,7 @@ def _filled(X: Any, gone: np.ndarray) -> Any:
 
 
 def missing_entries(X: Any) -> Any:
-    """Whether each input is missing: None, NaN, NaT or pandas.NA; a row of a table if one of its entries is."""
+    """Whether each input is missing: None, NaN, NaT or pandas.NA; a row of a table if any of its entries is."""
     if sparse.issparse(X):
         return np.isnan(X @ np.zeros(X.shape[1]))
     if hasattr(X, "isna"):
@@ -138,7 +139,7 @@ def missing_entries(X: Any) -> Any:
         gone = np.isnan(X) if X.dtype.kind in "fmM" else np.zeros(X.shape, bool)
     elif isinstance(X, np.ndarray) and X.ndim > 1:
         gone = np.array([[_is_missing(x) for x in row] for row in X], bool)
-    elif hasattr(X, "indptr"):  # graphs, of which none is missing
+    elif hasattr(X, "indptr"):  # graphs are never missing
         gone = np.zeros(len(X), bool)
     else:
         gone = np.array([_is_missing(x) for x in X], bool)
@@ -150,5 +151,5 @@ def _is_missing(x: Any) -> bool:
         return True
     if isinstance(x, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(x != x)  # NaN and NaT do not equal themselves
-    # a series may have gaps at its end, and is there
+    # a series may end with gaps and is still present
     return isinstance(x, list | tuple | np.ndarray) and len(x) > 0 and all(map(_is_missing, np.ravel(x).tolist()))

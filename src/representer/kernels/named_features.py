@@ -1,4 +1,4 @@
-"""What a function in H weighs: f(x) = <w, phi(x)> for kernels k(x, y) = <phi(x), phi(y)> whose features have names."""
+"""Feature weights of functions in H: f(x) = <w, phi(x)> for kernels k(x, y) = <phi(x), phi(y)> with named features."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LinearForm = Callable[[Any], np.ndarray]
 
 @dataclass(frozen=True)
 class NamedFeatures:
-    """phi(x) of some inputs as a CSR matrix, and the names of its columns, which are made when they are asked for."""
+    """phi(x) of some inputs as a CSR matrix, and the names of its columns, which are computed on demand."""
 
     values: Any
     names: Callable[[np.ndarray], list[str]]
 
     def scaled(self, factors: Any) -> NamedFeatures:
-        """All features times a number, or those of each input times its own."""
+        """All features times a number, or those of each input times its own factor."""
         rows = np.broadcast_to(np.asarray(factors, np.float64), (self.values.shape[0],))
         values = sparse.csr_array(self.values.multiply(rows[:, None]))
         values.eliminate_zeros()
@@ -34,7 +34,7 @@ class NamedFeatures:
         return NamedFeatures(self.values, lambda columns: [rename(name) for name in self.names(columns)])
 
     def beside(self, other: NamedFeatures) -> NamedFeatures:
-        """These features and others, one after the other."""
+        """These features followed by others."""
         width = self.values.shape[1]
 
         def names(columns: np.ndarray) -> list[str]:
@@ -51,24 +51,25 @@ class Features:
     """phi with k(x, y) = <phi(x), phi(y)>: ``kernel.features(X)`` is a CSR matrix and the names of its columns."""
 
     named: Callable[[Any], NamedFeatures]
-    """From inputs to phi(x), with names that are made when they are asked for; it raises where there is no such phi."""
+    """Maps inputs to phi(x), with names computed on demand; raises if there is no such phi."""
     linear_form: Callable[[Any, np.ndarray], LinearForm | None] = lambda A, C: None
-    """From prepared a_i and C to b_j -> sum_i C_fi k(a_i, b_j), shape (m, n), by the weights w_f = sum_i C_fi phi(a_i).
+    """Maps prepared a_i and C to b_j -> sum_i C_fi k(a_i, b_j), shape (m, n), by weights w_f = sum_i C_fi phi(a_i).
 
-    It takes as long as the features of the b_j, however many a_i there are. None where phi or w are not at hand.
+    It takes as long as the features of the b_j, however many a_i there are. None where phi or w is not available.
     """
 
     window: int | None = None
-    """Of strings: phi is a sum over stretches of up to so many letters, of which a change of one letter changes few."""
+    """For strings: phi sums over substrings of up to this many letters, so that changing one letter changes few
+    terms."""
     undivided: Features | None = None
-    """Those before the features of each input were divided by their norm, where they were."""
+    """The features before each input's were divided by their norm, if they were."""
 
     def __call__(self, X: Any) -> tuple[Any, list[str]]:
         found = self.named(X)
         return found.values, found.names(np.arange(found.values.shape[1]))
 
     def beside(self, other: Features) -> Features:
-        """Those of a sum of two kernels, whose prepared inputs have a left and a right part."""
+        """The features of a sum of two kernels, whose prepared inputs have a left and a right part."""
 
         def linear_form(A: Any, C: np.ndarray) -> LinearForm | None:
             left, right = self.linear_form(A.left, C), other.linear_form(A.right, C)
@@ -80,7 +81,7 @@ class Features:
 
 
 def no_features(kernel: Any) -> Features:
-    """What a kernel has whose functions are not linear in features with names: a sentence that says so."""
+    """The features of a kernel whose functions are not linear in named features: asking for them raises an error."""
 
     def named(X: Any) -> NamedFeatures:
         raise TypeError(f"{kernel!r} has no features with names, in which its functions would be linear.")
@@ -90,21 +91,21 @@ def no_features(kernel: Any) -> Features:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a function has its value at one input.
+    """Additive explanation of a function's value at one input.
 
-    The value is the constant plus the sum of what all features add; also the constant plus the sum of what all inputs
-    of the function add. Those that add most, in either direction, come first.
+    The value is the constant plus the contributions of all features; also the constant plus the contributions of all
+    inputs of the function. The largest contributions, of either sign, come first.
     """
 
     value: float
     constant: float
     features: list[tuple[str, float]]
-    """Names of features of the input, and what each of them adds."""
+    """Names of features of the input, and their contributions."""
     inputs: list[tuple[int, float]]
-    """Numbers of inputs of the function, and what each of them adds: coef_i k(x_i, x).
+    """Indices of inputs of the function, and their contributions coef_i k(x_i, x).
 
-    They count the function's own inputs, ``function.X``, which are some of the training inputs in an order of their own
-    where others have no coefficient: those of a support vector machine are its support vectors.
+    They index the function's own inputs, ``function.X``, which may be a subset of the training inputs in another order,
+    where others have no coefficient: for a support vector machine, the support vectors.
     """
 
     def __str__(self) -> str:
@@ -124,7 +125,7 @@ def weights(kernel: Any, X: Any, coef: np.ndarray, n: int) -> list:
 
 
 def explain(kernel: Any, X: Any, coef: np.ndarray, constant: float, x: Any, n: int) -> Explanation:
-    """What features and inputs add to f(x) = constant + sum_i coef_i k(x_i, x), for a single input x."""
+    """Contributions of features and inputs to f(x) = constant + sum_i coef_i k(x_i, x), for a single input x."""
     checks.integer(n, "n")
     if checks.number_of(x) != 1:
         raise ValueError(f"x holds {checks.number_of(x)} inputs; a single one is explained, so pass a list of one.")
@@ -139,7 +140,7 @@ def explain(kernel: Any, X: Any, coef: np.ndarray, constant: float, x: Any, n: i
 
 
 def _largest(values: np.ndarray, n: int, names: Callable[[np.ndarray], list[str]]) -> list[tuple[str, float]]:
-    """The n largest numbers that are not zero, by absolute value, with names."""
+    """The n largest nonzero numbers by absolute value, with names."""
     columns = np.argsort(-np.abs(values), kind="stable")[:n]
     columns = columns[values[columns] != 0.0]
     return list(zip(names(columns), values[columns].tolist(), strict=True))

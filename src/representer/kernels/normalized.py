@@ -42,7 +42,7 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
 
     @property
     def _inner(self) -> Kernel:
-        """The kernel whose values are divided, which may be normalised already."""
+        """The kernel whose values are divided; it may be normalised already."""
         return self.kernel.normalized or self.kernel
 
     def prepare(self, X: Any, like: WithDiagonal | None = None) -> WithDiagonal:
@@ -79,7 +79,7 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
     def vjp(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> Gradients:
         G = W * A.inverse[:, None] * B.inverse
         total = add_gradients({}, self._inner.vjp(A.inputs, B.inputs, G), "kernel__")
-        if not total:  # a kernel without hyper-parameters, such as one of words
+        if not total:  # a kernel without hyper-parameters, such as a spectrum kernel
             return total
         WK = G * new_tile(self._inner, A.inputs, B.inputs)
         for side, weights in ((A, WK.sum(axis=1)), (B, WK.sum(axis=0))):
@@ -90,7 +90,7 @@ class Normalized(Wrapper, Kernel):  # type: ignore[override]
 
     def input_vjp(self, A: WithDiagonal, B: WithDiagonal, W: np.ndarray) -> np.ndarray:
         G = W * A.inverse[:, None] * B.inverse
-        # d k(x, x) / dx is twice the derivative of the first argument, by symmetry
+        # d k(x, x) / dx is twice the derivative by the first argument, by symmetry
         w = -np.einsum("ij,ij->i", G, new_tile(self._inner, A.inputs, B.inputs)) * A.inverse**2
         own = [self._inner.input_vjp(A.inputs[i], A.inputs[i], np.diag(w[i])) for i in _parallel.split(len(A), 16)]
         return self._inner.input_vjp(A.inputs, B.inputs, G) + np.concatenate(own)

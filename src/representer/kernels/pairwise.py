@@ -1,4 +1,4 @@
-"""Kernels of two inputs through third points."""
+"""Kernels of two inputs through anchor points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kernel and feature map has: parameters that can be read, set, cloned, compared and printed."""
+"""Base class of kernels and feature maps: parameters that can be read, set, cloned, compared and printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 
 class Parameters(BaseEstimator):
-    """scikit-learn's parameters and cloning, equality of all parameters, and printing of those that were given."""
+    """scikit-learn's parameters and cloning, equality by parameters, and a repr of the non-default ones."""
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         known = signature(type(self)).parameters
@@ -29,7 +29,7 @@ class Parameters(BaseEstimator):
     __hash__ = None  # type: ignore[assignment]
 
     def __sklearn_clone__(self) -> Any:
-        """What scikit-learn's clone does, but numbers, which cannot change, are not copied."""
+        """As scikit-learn's clone, but numbers, which are immutable, are not copied."""
         values = {name: getattr(self, name) for name in self._get_param_names()}
         return type(self)(**{n: v if isinstance(v, Real) else clone(v, safe=False) for n, v in values.items()})
 

@@ -58,12 +58,12 @@ class Periodic(Stationary):
         if sparse.issparse(X):
             raise TypeError("Periodic does not take sparse input, because zeros do not stay zero; pass X.toarray().")
         period = checks.length_scale(self.period, X.shape[1], "period")
-        # whole turns are taken off in float64, so that many periods away from zero no digits are lost
+        # full turns are removed in float64, so that no digits are lost many periods away from zero
         angles = (2.0 * np.pi * np.remainder(X.astype(np.float64) / period, 1.0)).astype(X.dtype)
         return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
 
     def _by_angles(self, A: Angles, gradient: np.ndarray) -> np.ndarray:
-        """A gradient with respect to points (cos, sin), turned into one with respect to angles."""
+        """A gradient with respect to points (cos, sin), converted to one with respect to angles."""
         cosines, sines = np.split(A.values, 2, axis=1)
         by_cosine, by_sine = np.split(gradient, 2, axis=1)
         return by_sine * cosines - by_cosine * sines

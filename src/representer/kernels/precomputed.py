@@ -1,4 +1,4 @@
-"""Kernels of which only values are known: a Gram matrix, or a user's own function."""
+"""Kernels given by their values: a Gram matrix, or a user's own function."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ class Callable(Kernel):
 def central_differences(function: Function[[np.ndarray], np.ndarray], X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """d function_i / d X_i for each row i, where function_i depends on row i only.
 
-    Steps are the cube root of the rounding unit times the spread of a column in X and Y, and the difference that
-    rounding really made is divided by.
+    Steps are the cube root of the rounding unit times the range of a column in X and Y, and the quotient uses the steps
+    as rounded.
     """
     gradient = np.empty(X.shape)
     for f in range(X.shape[1]):

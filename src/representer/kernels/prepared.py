@@ -1,6 +1,6 @@
-"""Inputs as kernels have laid them out.
+"""Inputs as prepared by kernels.
 
-Validated once, scaled, with norms, and cut into slices without further checks.
+Validated once, scaled, with norms, and sliced without further checks.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from representer.kernels.column_lists import NO_KEYS, ColumnLists, frequent_keys
 from representer.kernels.read_only import readable
 
 FEW_COLUMNS = 8
-"""Up to here distances from differences are as fast as from a matrix product (0.6 ns a pair at 8), and exact."""
+"""Columns up to which distances from differences are as fast as from a matrix product (0.6 ns per pair at 8), and
+exact."""
 SOME_COLUMNS = 32
-"""Up to here distances within some hundred points, each pair once, are faster than all of them by a matrix product."""
+"""Columns up to which distances within some hundred points, each pair once, are faster than by a matrix product."""
 MANY_COLUMNS, MANY_ROWS = 64, 128
-"""Sizes of both sides from which dropping columns of zeros pays."""
+"""Sizes from which dropping all-zero columns pays."""
 FEWER = 1 / 8
-"""Columns of zeros, as a part of all, from which copying the others pays."""
+"""Fraction of all-zero columns from which copying the others pays."""
 A_FEW_ROWS = 8
-"""Sparse rows up to which walking through the other side is faster than making lists of it."""
+"""Sparse rows up to which scanning the other side is faster than building inverted lists of it."""
 
 FLOAT64 = np.dtype(np.float64)
-"""The precision of inputs that are no numbers."""
+"""The precision of inputs that are not numbers."""
 
 
 class Prepared:
@@ -57,7 +58,7 @@ class Prepared:
 def rows_at(rows: Any, index: Any) -> Any:
     """rows[index] of an array or a sparse matrix."""
     places = isinstance(rows, np.ndarray) and isinstance(index, np.ndarray) and index.dtype.kind == "i"
-    # up to three times as fast; of a memory map it would make one that is none
+    # up to three times as fast, but take() of a memory map returns a memmap in memory
     return rows.take(index, 0) if places and not isinstance(rows, np.memmap) else rows[index]
 
 
@@ -65,10 +66,10 @@ def rows_at(rows: Any, index: Any) -> Any:
 class Vectors(Prepared):
     """Rows of numbers, already divided by the length scale, and their squared norms.
 
-    Where the rows are directions (of length one), ``norms`` are the lengths that they had. Where a ``shift`` was
-    subtracted, ``raw`` are the rows before that and before scaling, and ``inverse`` is one over the squared length
-    scale of each column: differences of raw rows are exact, those of shifted and scaled rows are not. ``plain`` says
-    that the kernel reads them through inner products and squared distances only.
+    Where the rows are unit vectors, ``norms`` are their original norms. Where a ``shift`` was subtracted, ``raw`` are
+    the rows before that and before scaling, and ``inverse`` is one over the squared length scale of each column:
+    differences of raw rows are exact, those of shifted and scaled rows are not. ``plain`` means that the kernel uses
+    only their inner products and squared distances.
     """
 
     values: np.ndarray
@@ -92,7 +93,7 @@ class Vectors(Prepared):
 
     @property
     def each_pair_once(self) -> bool:
-        """Whether distances within these rows are found faster for each pair once than by a matrix product."""
+        """Whether distances within these rows are computed faster once per pair than by a matrix product."""
         return self.plain and self.shift is not None and len(self) > 1 and self.values.shape[1] <= SOME_COLUMNS
 
     @cached_property
@@ -113,15 +114,15 @@ class Vectors(Prepared):
 
     @cached_property
     def used(self) -> np.ndarray:
-        """Whether each column has a number that is not 0."""
+        """Whether each column has a nonzero entry."""
         used = np.empty(self.values.shape[1], bool)
         squared_distances.used_columns(self.values, used)
         return used
 
     def meeting(self, other: Vectors) -> tuple[Vectors, Vectors]:
-        """Both sides without columns in which all rows of one are 0, if those are many: they add nothing to products.
+        """Both sides without columns that are all zero on one side, if there are many: these add nothing to products.
 
-        What is left serves for products and squared distances between the two sides, and for nothing else.
+        The result is valid only for products and squared distances between the two sides.
         """
         width = self.values.shape[1]
         if width < MANY_COLUMNS or min(len(self), len(other)) < MANY_ROWS:
@@ -130,7 +131,7 @@ class Vectors(Prepared):
         if len(both) > (1.0 - FEWER) * width:
             return self, other
         if not len(both):
-            both = np.zeros(1, int)  # BLAS wants a column
+            both = np.zeros(1, int)  # BLAS needs a column
         mine = self._at(both)
         return mine, mine if other is self else other._at(both)
 
@@ -139,7 +140,7 @@ class Vectors(Prepared):
         return replace(self, values=self.values.take(columns, 1), raw=rows, inverse=weights)
 
     def products(self, other: Vectors, tile: np.ndarray) -> None:
-        """tile_ij <- <x_i, y_j>; of indicators in rows that are sorted by them most columns are left out."""
+        """tile_ij <- <x_i, y_j>; for one-hot columns in sorted rows most columns are left out."""
         mine, others = self.meeting(other)
         products.inner_products(mine.values, others.values, tile)
 
@@ -155,7 +156,7 @@ class Vectors(Prepared):
             )
 
     def distances_within(self, packed: np.ndarray) -> None:
-        """packed <- |x_i - x_j|^2 for j < i, those of x_1, then those of x_2, and so on."""
+        """packed <- |x_i - x_j|^2 for j < i, row by row of the lower triangle."""
         rows, weights = self._differences()
         if rows.shape[1] <= FEW_COLUMNS or len(self) < ROWS:
             squared_distances.differences_within(rows, self.raw_columns, weights, packed)
@@ -192,7 +193,7 @@ class Vectors(Prepared):
         return W @ self.values
 
     def weigh(self, w: np.ndarray) -> np.ndarray:
-        """w_i x_i, a row each."""
+        """w_i x_i as rows."""
         return w[:, None] * self.values
 
     def second_moments(self, w: np.ndarray) -> np.ndarray:
@@ -208,9 +209,9 @@ class Vectors(Prepared):
 class SparseVectors(Prepared):
     """The same for rows of a CSR matrix, which is never made dense.
 
-    Its columns may have ``keys``, unsigned 64-bit numbers in rising order, which are what columns are known by: two
-    sets of rows need not have the same ones. Columns with ``frequent`` keys are multiplied as arrays, all others by
-    lists of the rows that have them, so that the work is the number of pairs with a column in common.
+    Its columns may be identified by ``keys``, unsigned 64-bit numbers in ascending order: two sets of rows need not
+    have the same columns. Columns with ``frequent`` keys are multiplied as dense arrays, all others by inverted lists,
+    so that the work is the number of pairs with a column in common.
     """
 
     values: Any
@@ -225,7 +226,7 @@ class SparseVectors(Prepared):
         """The rows of a CSR matrix with their squared norms."""
         values = sparse.csr_array(values)
         if not values.has_canonical_format:
-            values = values.copy()  # the user's matrix stays as it is
+            values = values.copy()  # leave the user's matrix unchanged
             values.sum_duplicates()
         squares = np.asarray(values.multiply(values).sum(axis=1)).ravel()
         return cls(values, squares, keys=keys, frequent=frequent_keys(values, keys), **more)
@@ -244,14 +245,14 @@ class SparseVectors(Prepared):
         return self.values.indices if self.keys is None else self.keys[self.values.indices]
 
     def _lists_with(self, frequent: np.ndarray) -> ColumnLists:
-        """The lists of all columns but the frequent ones. They are kept, as a slice is used by many tiles."""
+        """The inverted lists of all columns but the frequent ones; cached, as a slice is used by many tiles."""
         known = self.__dict__.get("_lists")
         if known is None or known[0] is not frequent:
             known = self.__dict__["_lists"] = frequent, ColumnLists.of(self.values, self.keys, frequent)
         return known[1]
 
     def in_columns_of(self, other: SparseVectors) -> SparseVectors:
-        """These rows without entries in columns that the others do not have, numbered as theirs."""
+        """These rows in the column numbering of the others, without entries in columns that those do not have."""
         if self.keys is other.keys or self.keys is None or other.keys is None:
             return self
         columns = np.minimum(np.searchsorted(other.keys, self.names), max(len(other.keys) - 1, 0))
@@ -262,7 +263,7 @@ class SparseVectors(Prepared):
         return SparseVectors(values, self.squared_norms, self.norms, other.keys, self.frequent)
 
     def _walk(self, loop: Any, other: SparseVectors, tile: np.ndarray) -> None:
-        """A loop that writes each row of one side out, and walks through all entries of the other."""
+        """Run a loop that expands each row of one side, and scans all entries of the other."""
         self._same_columns(other)
         if len(self) <= len(other):
             self = self.in_columns_of(other)
@@ -297,7 +298,7 @@ class SparseVectors(Prepared):
         self._walk(sparse_loops.chi_squares, other, tile)
 
     def dense(self) -> Vectors:
-        """These rows as an array, which a gradient with respect to each column needs anyway."""
+        """These rows as a dense array, which a gradient with respect to each column needs anyway."""
         return Vectors.of(self.values.toarray())
 
     def negated(self) -> SparseVectors:
@@ -334,7 +335,7 @@ class SparseVectors(Prepared):
 
 
 def overrides_nothing(kernel: Any, family: type) -> bool:
-    """Whether a kernel reads its prepared inputs only as its family does."""
+    """Whether a kernel uses its prepared inputs only as its family does."""
     return type(kernel).fill is family.fill and type(kernel).diagonal is family.diagonal  # type: ignore[attr-defined]
 
 
@@ -359,19 +360,19 @@ def standard_deviations(X: Any, weights: np.ndarray | None = None) -> np.ndarray
     unit = 2.0 ** np.clip(np.frexp(np.float64(largest))[1], -1000, 1000)  # so that squares stay in range
     if sparse.issparse(X):
         return unit * np.sqrt(_sparse_variances(X, share, unit))
-    parts = _parallel.split(len(X), 4096)  # so that no copy of all rows is made
-    origin = X[0] / unit  # distances from which a constant column has none, not even by rounding
+    parts = _parallel.split(len(X), 4096)  # so that not all rows are copied
+    origin = X[0] / unit  # so that a constant column has deviation zero, without rounding
     mean = np.sum([share[i] @ (X[i] / unit - origin) for i in parts], axis=0)
     return unit * np.sqrt(np.sum([share[i] @ (X[i] / unit - origin - mean) ** 2 for i in parts], axis=0))
 
 
 def _sparse_variances(X: Any, share: np.ndarray, unit: float) -> np.ndarray:
-    """Variances of the columns of X / unit; entries that are not stored are as far from the mean as zero is."""
+    """Variances of the columns of X / unit; entries that are not stored count as zeros."""
     X = sparse.csr_array(X, dtype=np.float64, copy=True)
     X.sum_duplicates()
     full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
     origin = np.zeros(X.shape[1])
-    origin[X.indices] = X.data / unit  # one entry of each column, from which a constant column has no distance
+    origin[X.indices] = X.data / unit  # one entry of each column, so that a constant column has deviation zero
     origin[~full] = 0.0
     X.data = X.data / unit - origin[X.indices]
     weight, mean = np.repeat(share, np.diff(X.indptr)), share @ X
@@ -382,11 +383,11 @@ def _sparse_variances(X: Any, share: np.ndarray, unit: float) -> np.ndarray:
 
 
 def directions(X: Any) -> Vectors | SparseVectors:
-    """The rows divided by their lengths, which are kept as ``norms``; a row of zeros stays one."""
+    """The rows divided by their norms, which are kept as ``norms``; a row of zeros stays zero."""
     wide = X.astype(np.float64)
     largest = abs(wide).max(axis=1)
     exponents = np.frexp(largest.toarray().ravel() if sparse.issparse(X) else largest)[1]
-    # a power of two for each row, which rounds nothing, keeps squares from overflowing and from vanishing
+    # an exact power of two for each row keeps squares from overflow and underflow
     units = 2.0 ** np.clip(exponents, -1000, 1000)[:, None]
     wide = wide.multiply(1.0 / units).tocsr() if sparse.issparse(X) else wide / units
     norms = np.sqrt(np.asarray((wide * wide).sum(axis=1)).reshape(-1, 1))

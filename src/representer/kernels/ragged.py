@@ -1,4 +1,4 @@
-"""Inputs of unequal lengths one after the other, and sixteen of them at a time side by side."""
+"""Inputs of unequal lengths, concatenated, and interleaved in groups of sixteen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from representer.kernels.prepared import FLOAT64, Prepared
 
 
 def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where some rows start when they are put one after the other, and the places their entries come from."""
+    """Where some rows start once concatenated, and the source indices of their entries."""
     sizes = np.diff(starts)[rows]
     new = np.concatenate([[0], np.cumsum(sizes)])
     return new, np.arange(new[-1]) + np.repeat(starts[:-1][rows] - new[:-1], sizes)
@@ -22,7 +22,7 @@ def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 @dataclass(frozen=True)
 class Lanes:
-    """Up to sixteen inputs, interleaved: entry t of column f of lane k stands at ((f T) + t) 16 + k."""
+    """Up to sixteen inputs, interleaved: entry t of column f of lane k is at ((f T) + t) 16 + k."""
 
     values: np.ndarray
     lengths: np.ndarray
@@ -34,8 +34,8 @@ class Lanes:
 class Ragged(Prepared):
     """Inputs of unequal lengths: input i has the rows ``starts[i]`` to ``starts[i + 1]`` of ``values``.
 
-    ``own`` is what a kernel knows of each input, such as k(x, x), and ``fill`` what stands behind the end of an input
-    that is interleaved with longer ones.
+    ``own`` is what a kernel stores for each input, such as k(x, x), and ``fill`` the padding of an input that is
+    interleaved with longer ones.
     """
 
     values: np.ndarray
@@ -60,12 +60,12 @@ class Ragged(Prepared):
 
     @property
     def lengths(self) -> np.ndarray:
-        """How long each input is."""
+        """The length of each input."""
         return np.diff(self.starts)
 
     @cached_property
     def lanes(self) -> list[Lanes]:
-        """The inputs in groups of sixteen of about the same length; the last group is filled up with its first one."""
+        """The inputs in groups of sixteen of similar length; the last group is padded with its first input."""
         order = np.argsort(self.lengths, kind="stable")
         return [self._lanes(order[first : first + LANES]) for first in range(0, len(order), LANES)]
 
@@ -84,7 +84,7 @@ class Ragged(Prepared):
         return Lanes(values, np.full(LANES, length), length, np.full(LANES, i))
 
     def on_lanes(self, function: Callable[[Lanes], np.ndarray]) -> np.ndarray:
-        """A number for each input, from a function that gives those of all lanes."""
+        """A number for each input, from a function that computes all lanes at once."""
         found = np.empty(len(self))
         for group in self.lanes:
             found[group.members] = function(group)[: len(group.members)]
@@ -92,9 +92,9 @@ class Ragged(Prepared):
 
 
 def fill_by_lanes(A: Ragged, B: Ragged, function: Callable[[Lanes, Lanes], tuple], *tiles: np.ndarray) -> None:
-    """Numbers of all pairs a_i and b_j into tiles, from a function that gives those of sixteen pairs.
+    """Fill tiles with numbers for all pairs a_i and b_j, from a function that computes sixteen pairs at once.
 
-    Where A is B each pair is computed once, up to those of one group.
+    Where A is B, each pair is computed once, except within a group.
     """
     places = np.empty(len(A), int)
     if A is B:

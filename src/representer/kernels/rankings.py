@@ -18,15 +18,15 @@ from representer.kernels.candidates import Candidates
 from representer.kernels.prepared import FLOAT64, Prepared
 
 FEW_PAIRS = 2048
-"""Pairs of items (64 items) up to which the signs of a slice are kept; of more they are made anew for each tile."""
+"""Pairs of items (64 items) up to which the signs of a slice are cached; beyond, they are recomputed for each tile."""
 
 
 @dataclass
 class Rankings(Prepared):
-    """Rankings as numbers that rise with the rank, and their squared norms |phi|^2.
+    """Rankings as numbers that increase with the rank, and their squared norms |phi|^2.
 
-    Where items are missing, ``expected`` is the mean sign of x_i - x_j over all places that a missing item j can have,
-    and 0 for missing items i; ``observed`` says which items are there.
+    Where items are missing, ``expected`` is the mean sign of x_i - x_j over all positions of a missing item j, and 0
+    for missing items i; ``observed`` is a mask of the ranked items.
     """
 
     places: np.ndarray
@@ -71,7 +71,7 @@ class Rankings(Prepared):
 
 @dataclass
 class Elements(Rankings):
-    """Elements of the space by their phi for all pairs of items, which need not be that of a ranking."""
+    """Elements of the space, given by phi for all pairs of items, which need not be that of a ranking."""
 
     coordinates: np.ndarray | None = None
     per_row: ClassVar[tuple[str, ...]] = ("places", "squares", "expected", "observed", "coordinates")
@@ -89,13 +89,13 @@ class Elements(Rankings):
 
 
 def number_of_pairs(inputs: Rankings) -> int:
-    """Pairs of items."""
+    """The number of pairs of items."""
     p = inputs.places.shape[1]
     return p * (p - 1) // 2
 
 
 class _RankingKernel(Kernel):
-    """What kernels of the signs phi share: how rankings are read."""
+    """Base of kernels of the signs phi: how rankings are read."""
 
     on_vectors = False
     takes_missing = True
@@ -123,7 +123,7 @@ class _RankingKernel(Kernel):
         return candidates.rankings(table, not np.any(table % 1.0))
 
     def check(self) -> None:
-        """Raise if a parameter is not what it may be."""
+        """Raise if a parameter has an unknown value."""
         for value, name, known in (
             (self.missing, "missing", ("anywhere", "last")),
             (self.best, "best", ("highest", "lowest")),
@@ -154,15 +154,15 @@ class Kendall(_RankingKernel):
     Parameters
     ----------
     missing : {"anywhere", "last"}
-        What NaN means: an item that may have any place, or one that comes behind all items that are ranked.
+        What NaN means: an item that may have any position, or one that comes after all ranked items.
     best : {"highest", "lowest"}
-        Which numbers the best items have: "highest" for scores, "lowest" for ranks that begin with 1. It counts only
+        Which numbers the best items have: "highest" for scores, "lowest" for ranks that start with 1. It matters only
         where items are missing and come last.
 
     Notes
     -----
     Inputs are tables with a row for each ranking and a column for each item: its score or rank, not the items in their
-    order. `ranks` makes such a table from orders.
+    order. `ranks` builds such a table from orders.
 
     Examples
     --------
@@ -207,12 +207,13 @@ class Kendall(_RankingKernel):
 class Mallows(_RankingKernel):
     """k(x, y) = exp(-decay |phi(x) - phi(y)|^2 / 4), phi the signs of `Kendall`.
 
-    Between complete rankings without ties it is exp(-decay d), d the number of pairs in which they disagree.
+    Between complete rankings without ties it is exp(-decay d), where d is the number of discordant pairs.
 
     Parameters
     ----------
     decay : float or None
-        Estimators choose 2 / m where None is given, m the mean of |phi(x) - mean|^2 over the training rankings.
+        Where None is given, estimators choose 2 / m, where m is the mean of |phi(x) - mean|^2 over the training
+        rankings.
     missing : {"anywhere", "last"}
     best : {"highest", "lowest"}
         As in `Kendall`.
@@ -245,7 +246,7 @@ class Mallows(_RankingKernel):
         tile *= -2.0
         tile += A.squares[:, None]
         tile += B.squares
-        # products of expectations round; those of signs are exact
+        # products of expectations have rounding errors; those of signs are exact
         np.maximum(tile, 0.0, out=tile)
 
     def fill(self, A: Rankings, B: Rankings, tile: np.ndarray) -> None:
@@ -292,7 +293,7 @@ def ranks(orders: Any, items: Any = None) -> np.ndarray:
     Parameters
     ----------
     orders : list of sequences
-        Items that are left out have the rank NaN; items in a set are tied, and share their middle rank.
+        Omitted items have rank NaN; items in a set are tied, and share their mean rank.
     items : sequence, optional
         The columns of the table. All items that occur, sorted, when not given.
 

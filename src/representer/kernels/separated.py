@@ -1,4 +1,4 @@
-"""Kernels as sums of products over columns, and what each column adds to a value: exact Shapley values."""
+"""Kernels as sums of products over columns, and the contribution of each column to a value: exact Shapley values."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from representer.kernels import checks
 from representer.kernels.tiles import block
 
 LOG_STEP = 0.25
-"""Of the trapezoidal rule in log u; its error is about exp(-pi^2 / step)."""
+"""Step of the trapezoidal rule in log u; its error is about exp(-pi^2 / step)."""
 NEGLIGIBLE = 1e-17
 Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Term:
-    """weight * prod_c present_c, a number for each row x_i; a column that is removed has absent_c instead of present_c.
+    """weight * prod_c present_c, a number for each row x_i; a removed column has absent_c instead of present_c.
 
-    Columns that the kernel does not take apart are one factor.
+    Columns that the kernel does not separate are one factor.
     """
 
     weight: float
     factors: dict[Key, tuple[np.ndarray, Any]]
-    """present and absent, by the columns of a factor: their numbers in the inputs, or their names."""
+    """present and absent, by the columns of a factor: their indices in the inputs, or their names."""
 
     def times(self, other: Term) -> Term:
-        """The product of two terms; factors of the same columns are one."""
+        """The product of two terms; factors of the same columns are merged."""
         factors = dict(self.factors)
         for columns, (present, absent) in other.factors.items():
             before = factors.get(columns, (1.0, 1.0))
@@ -39,12 +39,12 @@ class Term:
         return Term(self.weight * other.weight, factors)
 
     def renamed(self, columns: list) -> Term:
-        """The same with names for numbers of columns."""
+        """The same with names in place of column indices."""
         return Term(self.weight, {tuple(columns[c] for c in key): pair for key, pair in self.factors.items()})
 
 
 def terms_of(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
-    """Terms whose sum is k(x_i, x) for all x_i; a kernel that is not taken apart is one factor of all its columns."""
+    """Terms whose sum is k(x_i, x) for all x_i; a kernel that does not separate is one factor of all its columns."""
     if kernel.separated is not None:
         yield from kernel.separated(X, x)
         return
@@ -59,7 +59,7 @@ def whole(kernel: Any, X: Any, x: Any) -> Term:
     return Term(1.0, {tuple(range(shape[1] if len(shape) == 2 else 1)): (values, 1.0)})
 
 
-# ---- how each kernel is taken apart: methods of theirs ----
+# ---- how each kernel separates: used as methods of the kernels ----
 
 
 def of_sum(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
@@ -75,12 +75,12 @@ def of_product(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
 
 
 def of_multiple(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
-    """The terms with a factor."""
+    """The terms times a factor."""
     return (Term(kernel.factor * term.weight, term.factors) for term in terms_of(kernel.kernel, X, x))
 
 
 def of_power(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
-    """The power of a single term; those of several would be too many."""
+    """The power of a single term; a power of several would have too many terms."""
     terms = list(islice(terms_of(kernel.kernel, X, x), 2))
     yield reduce(Term.times, kernel.exponent * terms) if len(terms) == 1 else whole(kernel, X, x)
 
@@ -91,14 +91,14 @@ def of_constant(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
 
 
 def of_columns(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
-    """The terms of the kernel that some columns have."""
+    """The terms of a kernel on some columns."""
     names = kernel.columns
     names = [*names] if np.iterable(names) and not isinstance(names, str) else [names]
     return (term.renamed(names) for term in terms_of(kernel.kernel, kernel.pick(X), kernel.pick(x)))
 
 
 def of_linear(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
-    """A term for each column, in which x moves to the mean of the rows where it is removed."""
+    """A term for each column; removing the column moves x to the mean of the rows."""
     rows, one, scale = _numbers(kernel, X, x)
     means, slopes = rows.mean(axis=0), rows / scale**2
     for c, slope in enumerate(slopes.T):
@@ -130,7 +130,7 @@ def of_periodic(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
 
 
 def of_matern(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
-    """E exp(-nu s / (2 u)) for u of the Gamma law with shape nu: a mixture of RBF kernels."""
+    """E exp(-nu s / (2 u)) for Gamma-distributed u with shape nu: a mixture of RBF kernels."""
     if kernel.nu == np.inf:
         return of_rbf(kernel, X, x)
     nodes, weights = gamma_nodes(float(kernel.nu))
@@ -138,13 +138,13 @@ def of_matern(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
 
 
 def of_rational_quadratic(kernel: Any, X: Any, x: Any) -> Iterator[Term]:
-    """E exp(-s u / (2 a)) for u of the Gamma law with shape a, the mixture of the kernel."""
+    """E exp(-s u / (2 a)) for Gamma-distributed u with shape a, the kernel's ``mixture``."""
     nodes, weights = gamma_nodes(float(kernel.mixture))
     return _mixture(_squares(kernel, X, x), nodes / (2.0 * kernel.mixture), weights)
 
 
 def _numbers(kernel: Any, X: Any, x: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of numbers and one more, in float64, and the length scales."""
+    """The rows X and the row x in float64, and the length scales."""
     rows, one = checks.vectors(X, kernel), checks.vectors(x, kernel)
     if not isinstance(rows, np.ndarray) or not isinstance(one, np.ndarray):
         raise TypeError("Columns of sparse rows are too many to be told apart; fit to X.toarray().")
@@ -165,9 +165,9 @@ def _mixture(distances: np.ndarray, rates: Any, weights: Any) -> Iterator[Term]:
 
 
 def gamma_nodes(shape: float) -> tuple[np.ndarray, np.ndarray]:
-    """sum_q w_q g(u_q) = E g(u) for u of the Gamma law: nodes and weights of the trapezoidal rule in log u.
+    """sum_q w_q g(u_q) = E g(u) for Gamma-distributed u: nodes and weights of the trapezoidal rule in log u.
 
-    g has to be analytic in log u, as exp(-s u) and exp(-s / u) are; the rule then converges geometrically.
+    g must be analytic in log u, as exp(-s u) and exp(-s / u) are; the rule then converges geometrically.
     """
     step = min(LOG_STEP, 0.6 / np.sqrt(shape))
     x = np.arange(np.log(shape) - 45.0 / min(shape, np.sqrt(shape)), np.log(shape + 12.0 * np.sqrt(shape) + 45.0), step)
@@ -182,11 +182,11 @@ def gamma_nodes(shape: float) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class ColumnShares:
-    """What columns add to f(x) = base + the sum of all shares: Shapley values of removing columns.
+    """Contributions of columns to f(x) = base + the sum of all shares: Shapley values of removing columns.
 
     A column is removed from a product of kernels by replacing its factor with 1, as if all rows agreed with x in it;
     from a linear part by moving x to the mean of the rows in it; with reference inputs by giving x their values there.
-    Columns that a kernel does not take apart share one value.
+    Columns that a kernel does not separate share one value.
     """
 
     base: float
@@ -197,12 +197,12 @@ class ColumnShares:
 def column_shares(f: Any, x: Any, owners: dict[Any, Any], reference: Any = None) -> ColumnShares:
     r"""phi_c = sum_i a_i (z_ic - r_ic) \int_0^1 prod_{l != c} (r_il + t (z_il - r_il)) dt, summed over terms.
 
-    f has a kernel, inputs X, coefficients coef and a constant. z is the factor of a column and r what replaces it. The
+    f has a kernel, inputs X, coefficients coef and a constant. z is the factor of a column and r its replacement. The
     integrand is a polynomial of degree d - 1, so that ceil(d / 2) Gauss-Legendre nodes are exact. Columns with the same
     owner are one player. With a reference, an input, r is the factor of its column instead.
     """
     groups: dict[Any, tuple] = {}
-    for term in terms_of(f.kernel, x, x):  # which columns go together is known from any rows
+    for term in terms_of(f.kernel, x, x):  # any rows show which columns go together
         for key in term.factors:
             _join(groups, [owners.get(c, c) for c in key])
     coef = np.asarray(f.coef, np.float64)
@@ -223,7 +223,7 @@ def column_shares(f: Any, x: Any, owners: dict[Any, Any], reference: Any = None)
 
 
 def _join(groups: dict[Any, tuple], columns: list) -> None:
-    """Make columns members of one group, with all that they were together with."""
+    """Merge the groups of these columns into one."""
     members = dict.fromkeys(member for column in columns for member in groups.get(column, (column,)))
     for member in members:
         groups[member] = tuple(members)
@@ -231,7 +231,7 @@ def _join(groups: dict[Any, tuple], columns: list) -> None:
 
 @cache
 def _gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights on [-1, 1]; a mixture has hundreds of terms with as many of them."""
+    """Nodes and weights on [-1, 1]; cached, as a mixture has hundreds of terms of the same degree."""
     return np.polynomial.legendre.leggauss(n)
 
 
@@ -247,7 +247,7 @@ def _term_shares(factors: list[tuple[Any, Any]], coef: np.ndarray) -> tuple[floa
     nodes, weights = _gauss_legendre((d + 1) // 2)
     for t, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
         mixed = absent + t * change
-        before, after = np.ones((d, n)), np.ones((d, n))  # products of the others without division, as some are zero
+        before, after = np.ones((d, n)), np.ones((d, n))  # products of the others without division by zeros
         np.cumprod(mixed[:-1], axis=0, out=before[1:])
         after[:-1] = np.cumprod(mixed[:0:-1], axis=0)[::-1]
         parts += weight * np.einsum("cn,cn,cn,n->c", change, before, after, coef)

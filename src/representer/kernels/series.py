@@ -10,7 +10,7 @@ from representer.kernels.algebra import Unary
 from representer.kernels.base import Gradients, Kernel, require_kernel
 
 MOST_TERMS = 1000
-"""Of a power series: each is one pass over a tile."""
+"""Most terms of a power series: each is one pass over a tile."""
 
 
 class Exp(Unary):
@@ -27,7 +27,7 @@ class Exp(Unary):
 
 
 class PowerSeries(Unary):
-    """sum_p coefficients_p k(x, y)^p, with coefficients that are not negative, from p = 0 on.
+    """sum_p coefficients_p k(x, y)^p, with nonnegative coefficients, from p = 0 on.
 
     Parameters
     ----------

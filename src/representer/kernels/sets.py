@@ -16,10 +16,10 @@ from representer.kernels.labels import key_of
 
 
 class SetKernel:
-    """What kernels of sets share, beside `Counts`: k(A, B) from the sizes |A|, |B| and |A & B|.
+    """Mixin of set kernels, besides `Counts`: k(A, B) from the sizes |A|, |B| and |A & B|.
 
-    A kernel of sets turns a tile of |A & B| into values, and is one of both: ``class Overlap(SetKernel, Counts)``.
-    Items are told apart by value: numbers, strings, tuples and frozen sets as Python does, others by their contents.
+    A set kernel turns a tile of |A & B| into values, and inherits from both: ``class Overlap(SetKernel, Counts)``.
+    Items are compared by value: numbers, strings, tuples and frozen sets as in Python, others by their contents.
     """
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
@@ -62,7 +62,7 @@ class SetKernel:
             )
         return frozenset(x.tolist() if isinstance(x, np.ndarray) else x)
 
-    features = Kernel.features  # none: values are no inner products of counts
+    features = Kernel.features  # none: values are not inner products of counts
 
     def fill(self, A: Tallied, B: Tallied, tile: np.ndarray) -> None:
         A.rows.products(B.rows, tile)
@@ -87,7 +87,7 @@ class Intersection(SetKernel, Counts):
 
 
 class Subset(SetKernel, Counts):
-    """k(A, B) = 2^|A & B|, the number of sets that are subsets of both.
+    """k(A, B) = 2^|A & B|, the number of common subsets.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Subset(SetKernel, Counts):
 
 
 class NormalizedSubset(SetKernel, Counts):
-    """k(A, B) = 2^(|A & B| - (|A| + |B|) / 2), the normalised `Subset`, also where that overflows."""
+    """k(A, B) = 2^(|A & B| - (|A| + |B|) / 2), the normalised `Subset`, even where that overflows."""
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         common -= 0.5 * a
@@ -125,7 +125,7 @@ class Jaccard(SetKernel, Counts):
 
 
 def _are_bits(rows: list | tuple) -> bool:
-    """Whether lists of one length hold zeros and ones again and again: a table, as no set has an item twice."""
+    """Whether these are lists of one length with repeated zeros and ones: a table, as no set has an item twice."""
     if not all(isinstance(row, list | tuple) and len(row) == len(rows[0]) > 2 for row in rows):
         return False
     return all(isinstance(item, int | float) and item in (0, 1) for row in rows for item in row)

@@ -14,8 +14,7 @@ from representer.kernels.prepared import SparseVectors, Vectors, lay_out
 class Brownian(Kernel):
     """k(x, y) = (|x|^(2 hurst) + |y|^(2 hurst) - |x - y|^(2 hurst)) / 2, the covariance of fractional Brownian motion.
 
-    With hurst = 1/2 and one column of numbers that are not negative it is min(x, y), whose functions are linear
-    splines.
+    With hurst = 1/2 and one column of nonnegative numbers it is min(x, y), whose functions are linear splines.
 
     Parameters
     ----------
@@ -31,7 +30,7 @@ class Brownian(Kernel):
             raise ValueError(f"hurst is {self.hurst!r}; it must lie between 0 and 1.")
         A = lay_out(checks.vectors(X, self, None if like is None else like.values))
         with np.errstate(over="ignore"):
-            checks.no_overflow(4.0 * A.squared_norms, self)  # which bounds squared distances
+            checks.no_overflow(4.0 * A.squared_norms, self)  # bounds squared distances
         return A
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:

@@ -1,6 +1,6 @@
 """Stationary kernels: k(x, y) = phi(s), s = sum_f (x_f - y_f)^2 / length_scale_f^2.
 
-A kernel gives phi and its derivative on a tile of s, in place. Laplacian uses another distance.
+A kernel defines phi and its derivative on a tile of s, in place. Laplacian uses another distance.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from representer.kernels.tiles import new_tile
 
 
 class Stationary(ScalarForm, Kernel):
-    """The family: distances, gradients and sparse inputs, written once. phi(0) must be 1.
+    """Base of the family: distances, gradients and sparse inputs, implemented once. phi(0) must be 1.
 
-    A kernel whose phi falls everywhere says so by ``decreasing = True``.
+    A kernel whose phi is decreasing sets ``decreasing = True``.
     """
 
     length_scale: Any
     decreasing: bool = False
-    """Whether phi falls everywhere, so that neighbours in H are neighbours of inputs."""
+    """Whether phi is decreasing, so that neighbours in H are neighbours in input space."""
 
     def prepare(self, X: Any, like: Any = None) -> Vectors | SparseVectors:
         self.check()
         X = checks.vectors(X, self, None if like is None else like.values)
         scale = checks.length_scale(self.length_scale, X.shape[1])
         A = lay_out(scale_columns(X, scale)) if sparse.issparse(X) else _centred(X, scale, like)
-        if isinstance(A, SparseVectors) or X.shape[1] > FEW_COLUMNS:  # then distances are differences of squared norms
+        if isinstance(A, SparseVectors) or X.shape[1] > FEW_COLUMNS:  # distances are differences of squared norms
             _require_range(A.squared_norms.max() < np.finfo(A.dtype).max / 4.0, A.dtype)
         return A if isinstance(A, SparseVectors) else replace(A, plain=overrides_nothing(self, Stationary))
 
@@ -54,7 +54,7 @@ class Stationary(ScalarForm, Kernel):
         return clone(self).set_params(length_scale=checks.default_scale(typical))
 
     def _rows(self, X: Any) -> Any:
-        """The rows between which distances are taken, before they are divided by length scales."""
+        """The rows whose distances are computed, before division by length scales."""
         return checks.vectors(X, self)
 
     def fill(self, A: Any, B: Any, tile: np.ndarray) -> None:
@@ -65,7 +65,7 @@ class Stationary(ScalarForm, Kernel):
         self.phi(tile)
 
     def _fill_pairs(self, A: Vectors, tile: np.ndarray) -> None:
-        """Values of a_1 with a_0, then of a_2 with a_0 and a_1, and so on, at the front of the tile; then in place."""
+        """Compute the packed lower triangle at the front of the tile, then unpack it in place."""
         values = tile.reshape(1, -1)[:, : len(A) * (len(A) - 1) // 2]
         A.distances_within(values[0])
         self.phi(values)
@@ -77,7 +77,7 @@ class Stationary(ScalarForm, Kernel):
         return Radial(fill, self.squared_distance_in_H, log) if self.decreasing else None
 
     def squared_distance_in_H(self, s: np.ndarray) -> np.ndarray:
-        """2 - 2 phi(s), to the last digit also where phi is nearly 1."""
+        """2 - 2 phi(s), which subclasses compute accurately where phi is nearly 1."""
         values = s.copy()
         self.phi(values)
         return 2.0 - 2.0 * values
@@ -121,7 +121,7 @@ class Stationary(ScalarForm, Kernel):
 
 
 class SquaredDistance(Stationary):
-    r"""|x - y|^2 / length_scale^2, which is no kernel, but what stationary kernels are functions of."""
+    r"""|x - y|^2 / length_scale^2, not a kernel itself, but what stationary kernels are functions of."""
 
     definite = False
 
@@ -129,18 +129,18 @@ class SquaredDistance(Stationary):
         self.length_scale = length_scale
 
     def phi(self, s: np.ndarray) -> None:
-        """Nothing."""
+        """Leave s as it is."""
 
     def diagonal(self, A: Any) -> np.ndarray:
         return np.zeros(len(A), A.dtype)
 
 
 def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
-    """Rows less a centre (on both sides the same one), so that distances far from the origin keep their digits."""
+    """Rows minus a centre (the same on both sides), so that distances far from the origin keep their digits."""
     raw, dtype, scale = np.ascontiguousarray(X), X.dtype, np.full(X.shape[1], scale)
     unit, exponents = np.ones(len(scale)), np.frexp(scale)[1]
-    if np.abs(exponents).max() > np.finfo(dtype).maxexp // 4:  # squares might leave the range of the dtype
-        unit = np.ldexp(1.0, exponents)  # powers of two, which round nothing
+    if np.abs(exponents).max() > np.finfo(dtype).maxexp // 4:  # squares might over- or underflow
+        unit = np.ldexp(1.0, exponents)  # exact powers of two
         with np.errstate(over="ignore"):
             raw, scale = (raw / unit).astype(dtype), scale / unit
         _require_range(checks.are_finite(raw), dtype)
@@ -253,7 +253,7 @@ class Matern(Stationary):
             return np.log1p(r) - r
         if self.nu == 2.5:
             return np.log1p(r + r * r / 3.0) - r
-        near, far = np.minimum(r, 100.0), np.maximum(r, 100.0)  # beyond, K_nu(r) may underflow, exp(r) K_nu(r) not
+        near, far = np.minimum(r, 100.0), np.maximum(r, 100.0)  # beyond, K_nu(r) may underflow, but not exp(r) K_nu(r)
         ends = np.log(special.kve(self.nu, far)) - far + self.nu * np.log(0.5 * far) + np.log(2.0)
         return np.where(r < 100.0, np.log(_bessel(near, self.nu)), ends - special.gammaln(self.nu))
 
@@ -304,7 +304,7 @@ class RationalQuadratic(Stationary):
     ----------
     length_scale : float, array of shape (n_columns,) or None
     mixture : float
-        Small for a wide mixture of length scales; at infinity it is the RBF kernel.
+        Small for a wide mixture of length scales; in the limit of infinity this is the RBF kernel.
     """
 
     decreasing = True

@@ -1,4 +1,4 @@
-"""Kernels of strings by the words of k letters in them."""
+"""String kernels by counts of words of k letters (k-mers)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from representer.kernels.letters import Letters
 from representer.kernels.named_features import Features
 
 PAIRED = "ACGTURYKMBVDHSWN", "TGCAAYRMKVBHDSWN"
-"""Letters of nucleotides, those that stand for several of them included, and their partners on the other strand."""
+"""Letters of nucleotides, ambiguity codes included, and their complements."""
 
 
 class Spectrum(Counts):
     """k(s, t) = sum_u count(u in s) count(u in t) over all words u of k letters.
 
-    With weights, words of 1, ..., k letters count: k(s, t) = sum_j w_j sum over words u of j letters (the blended
+    With weights, words of 1, ..., k letters count: k(s, t) = sum_j w_j sum over words u of j letters (blended
     spectrum). Time and memory grow with the total length of the strings, and hardly with k.
 
     Parameters
@@ -31,8 +31,8 @@ class Spectrum(Counts):
     both_strands : bool
         Whether strings are DNA or RNA, and words of the reverse complement count as well.
     compare : Kernel, optional
-        How counts are compared; by the inner product when not given. Any kernel of rows that reads them through
-        products, distances or minima will do, such as HistogramIntersection(), Tanimoto() or RBF().
+        How counts are compared; by the inner product when not given. Any kernel on rows that depends on products,
+        distances or minima will do, such as HistogramIntersection(), Tanimoto() or RBF().
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Spectrum(Counts):
 
 
 def reverse_complement(letters: Letters) -> Letters:
-    """Each string read backwards, with every nucleotide replaced by its partner; small letters stay small."""
+    """Each string reversed, with every nucleotide replaced by its complement; case is kept."""
     partners = np.zeros(128, np.uint32)
     for one, other in zip(*PAIRED, strict=True):
         partners[ord(one)], partners[ord(one.lower())] = ord(other), ord(other.lower())

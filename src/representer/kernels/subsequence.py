@@ -14,25 +14,25 @@ from representer.kernels.labels import keys_of
 from representer.kernels.ragged import Lanes, Ragged, fill_by_lanes
 
 FILLED = -1
-"""The letter behind the end of strings that are interleaved with longer ones. All other letters are not negative."""
+"""The padding letter of strings that are interleaved with longer ones. All other letters are nonnegative."""
 
 
 class Subsequence(Kernel):
-    """k(s, t) = the sum of decay^l over words u of p letters and all places in s and in t at which u can be read.
+    """k(s, t) = the sum of decay^l over words u of p letters and all occurrences of u as a subsequence of s and of t.
 
-    l is the length of the stretches of s and t that the places cover, from the first letter to the last, so that gaps
-    cost (Lodhi and others, 2002). p is ``length``.
+    l is the total length of the substrings of s and t that the occurrences span, from the first letter to the last, so
+    that gaps are penalised (Lodhi et al., 2002). p is ``length``.
 
     Parameters
     ----------
     length : int
         Letters of the words. A string that is shorter has none, and its kernel values are zero.
     decay : float
-        Between 0 and 1: 1 counts all subsequences alike, and small values those without gaps.
+        Between 0 and 1: 1 counts all subsequences equally, and small values favour those without gaps.
 
     Notes
     -----
-    Inputs are strings, or lists of tokens such as words. A value takes time of length x |s| x |t|.
+    Inputs are strings, or lists of tokens such as words. A value takes O(length |s| |t|) time.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Subsequence(Kernel):
         return inputs
 
     def _arguments(self, x: Lanes, y: Lanes) -> tuple:
-        # what fills up x must not match what fills up y
+        # the padding of x must not match that of y
         letters = np.where(x.values == FILLED, FILLED - 1, x.values) if x is y else x.values
         return letters, x.longest, y.values, y.longest, self.length, float(self.decay)
 
@@ -93,7 +93,7 @@ class Subsequence(Kernel):
 
 
 def _letters(x: Any, i: int) -> np.ndarray:
-    """Numbers that are not negative for letters or tokens, one in a row."""
+    """Nonnegative integers for letters or tokens, as a column."""
     if isinstance(x, str):
         points = np.frombuffer(bytearray(x.encode("utf-32-le", "surrogatepass")), np.uint32)
         return points.astype(np.int64)[:, None]

@@ -1,4 +1,4 @@
-"""Kernels of texts by their words, and by their letters, with weights for rare ones."""
+"""Text kernels by n-grams of words or letters, with idf weights."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from representer.kernels.letters import Letters, strings_of
 
 @dataclass(frozen=True)
 class DocumentFrequencies:
-    """idf(u) = log((1 + n) / (1 + n_u)) + 1, n_u of n texts with the feature u: scikit-learn's smooth idf.
+    """idf(u) = log((1 + n) / (1 + n_u)) + 1, where n_u of n texts have the feature u: scikit-learn's smooth idf.
 
-    It is fitted state of a kernel, and not changed any more.
+    It is fitted state of a kernel, and immutable.
     """
 
     keys: np.ndarray
@@ -34,7 +34,7 @@ class DocumentFrequencies:
         return f"<idf of {len(self.keys)} features>"
 
     def of(self, keys: np.ndarray) -> np.ndarray:
-        """idf of features, also of those that no text had."""
+        """idf of features, including those that no text had."""
         places = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
         unseen = np.log(1.0 + self.n) + 1.0
         if not len(self.keys):
@@ -43,7 +43,7 @@ class DocumentFrequencies:
 
 
 class TextKernel:
-    """What kernels of texts share, beside `Counts`: lengths of rows of words or letters, and idf."""
+    """Mixin of text kernels, besides `Counts`: n-gram lengths, and idf."""
 
     ngrams: Any
     idf: Any
@@ -59,7 +59,7 @@ class TextKernel:
 
     @property
     def _range(self) -> tuple[Any, Any]:
-        """The shortest and the longest rows that count."""
+        """The shortest and the longest n-grams that count."""
         if isinstance(self.ngrams, tuple | list) and len(self.ngrams) == 2:
             return self.ngrams[0], self.ngrams[1]
         return self.ngrams, self.ngrams
@@ -108,15 +108,15 @@ class Words(TextKernel, Counts):
     Parameters
     ----------
     ngrams : int or pair of int
-        How many words in a row are counted: exactly so many, or all numbers from the first to the second.
+        Length of word n-grams: one length, or a range from the first to the second.
     idf : bool
-        Whether rare words weigh more: idf(u) = log((1 + n) / (1 + n_u)) + 1, n_u the number of the n texts that have
-        the word. Estimators find it from their training texts, and ``with_default_scales(X)`` from X; used by itself,
-        the kernel has idf = 1.
+        Whether rare words weigh more: idf(u) = log((1 + n) / (1 + n_u)) + 1, where n_u of the n texts have the word.
+        Estimators compute it from their training texts, and ``with_default_scales(X)`` from X; used by itself, the
+        kernel has idf = 1.
     lowercase : bool
         Whether capitals count as small letters.
     weights : array, optional
-        A weight for each number of words in a row, none negative; it has a gradient.
+        A nonnegative weight for each n-gram length; it has a gradient.
     compare : Kernel, optional
         How counts are compared, such as RBF(); by the inner product when not given.
 
@@ -161,18 +161,18 @@ class Words(TextKernel, Counts):
 
 
 class Characters(TextKernel, Counts):
-    """k(s, t) = sum_u idf(u)^2 count(u in s) count(u in t) over words u of so many letters, spaces included.
+    """k(s, t) = sum_u idf(u)^2 count(u in s) count(u in t) over letter n-grams u, spaces included.
 
     Parameters
     ----------
     ngrams : int or pair of int
-        Letters in a row: exactly so many, or all numbers from the first to the second.
+        Length of letter n-grams: one length, or a range from the first to the second.
     idf : bool
-        Whether rare ones weigh more, as in `Words`.
+        Whether rare n-grams weigh more, as in `Words`.
     lowercase : bool
         Whether capitals count as small letters.
     weights : array, optional
-        A weight for each number of letters, none negative; it has a gradient.
+        A nonnegative weight for each n-gram length; it has a gradient.
     compare : Kernel, optional
         How counts are compared, such as RBF(); by the inner product when not given.
     """

@@ -1,7 +1,7 @@
 """Dense blocks k(a_i, b_j) of prepared inputs, tile by tile on all cores.
 
-A tile fits the second-level cache. A kernel fills it (`Kernel.fill`); here it is decided which tiles there are, and the
-tiles on the diagonal of a symmetric matrix are made exactly symmetric.
+A tile fits the L2 cache. A kernel fills it (`Kernel.fill`); this module chooses the tiles, and makes those on the
+diagonal of a symmetric matrix exactly symmetric.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ ONE_TILE_ROWS = 384
 ONE_TILE_PAIRS = 512
 """The same where each pair is computed once."""
 ONE_TILE_BYTES = 2**22
-"""The same for kernels with a cheap phi: one thread is done before two have shared out the tiles."""
+"""The same for kernels with a cheap phi: one thread is done before two have divided the tiles."""
 
 
 def new_tile(kernel: Any, A: Any, B: Any, dtype: Any = None) -> np.ndarray:
-    """A new array with k(a_i, b_j), converted where the kernel computes in another dtype than asked for."""
+    """A new array with k(a_i, b_j), converted if the kernel computes in another dtype than requested."""
     tile = np.empty((len(A), len(B)), A.dtype)
     kernel.fill(A, B, tile)
     return tile if dtype is None else tile.astype(dtype, copy=False)
@@ -32,7 +32,7 @@ def new_tile(kernel: Any, A: Any, B: Any, dtype: Any = None) -> np.ndarray:
 def fill_symmetric(kernel: Any, A: Any, tile: np.ndarray) -> None:
     """tile_ij <- k(a_i, a_j), exactly symmetric, with exact values k(a_i, a_i)."""
     if isinstance(A, Vectors) and A.each_pair_once and kernel.of_squared_distance:
-        kernel.fill(A, A, tile)  # writes each value in both places, and needs no BLAS
+        kernel.fill(A, A, tile)  # writes both triangles, and needs no BLAS
         return
     with _parallel.one_blas_thread():
         kernel.fill(A, A, tile)
@@ -40,7 +40,7 @@ def fill_symmetric(kernel: Any, A: Any, tile: np.ndarray) -> None:
 
 
 def trimmed(A: Any, B: Any) -> tuple[Any, Any]:
-    """Both sides without columns in which one of them is zero throughout, where only products of rows are needed."""
+    """Both sides without columns that are all zero on one side, where only products of rows are needed."""
     plain = type(A) is type(B) is Vectors and A.plain and B.plain
     return A.meeting(B) if plain else (A, B)
 
@@ -50,8 +50,8 @@ def block(
 ) -> np.ndarray:
     """The dense matrix of prepared inputs; B is A when not given.
 
-    It is written to the first columns of ``out``, where those of a symmetric matrix between its first ``known`` inputs
-    may be already.
+    It is written to the first columns of ``out``, which for a symmetric matrix may already hold the values between its
+    first ``known`` inputs.
     """
     same = B is None
     A, B = trimmed(A, A if same else B)
@@ -85,7 +85,7 @@ def block(
             else:
                 out[rows, columns] = tile
 
-    # handing over a run takes as long as a tile
+    # dispatching a run takes as long as a tile
     runs = min(_parallel.RUNS, max(2 * (threads or _parallel.default_threads()), len(tiles) // 8))
     for _ in _parallel.map_tiles(tiles, visit, threads=threads, runs=runs):
         pass

@@ -15,14 +15,14 @@ from representer.kernels.prepared import FLOAT64, Prepared
 from representer.kernels.ragged import Ragged
 
 SAME_EIGENVALUE, NO_WEIGHT = 1e-11, 1e-26
-"""How near eigenvalues are added up, and which share of nodes is left out: both are below what rounding leaves."""
+"""Distance within which eigenvalues are merged, and weight below which they are dropped: both below rounding."""
 WALK_TOL = 1e-15
-"""Relative changes of all numbers of walks at which the fixed point is reached."""
+"""Relative change of the numbers of walks at which the fixed-point iteration has converged."""
 
 
 @dataclass
 class Walks(Prepared):
-    """Graphs as eigenvalues and weights, or as they are, and the largest spectral radius of an adjacency matrix."""
+    """Graphs as eigenvalues and weights, or as given, and the largest spectral radius of an adjacency matrix."""
 
     inputs: Any
     radius: float
@@ -38,19 +38,19 @@ class Walks(Prepared):
 class RandomWalk(Kernel):
     """k(G, H) = sum over l of decay^l times the number of pairs of walks of l steps, one in G and one in H.
 
-    That is 1'(I - decay A)^(-1) 1, A the adjacency matrix of the product graph. Without labels it is
-    sum_ij u_i v_j / (1 - decay s_i t_j), s and t eigenvalues of the two adjacency matrices, u and v the squared sums of
-    eigenvectors: one decomposition for each graph.
+    That is 1'(I - decay A)^(-1) 1, where A is the adjacency matrix of the product graph. Without labels it is sum_ij
+    u_i v_j / (1 - decay s_i t_j), with eigenvalues s and t of the two adjacency matrices and u and v the squared sums
+    of their eigenvectors: one decomposition per graph.
 
     Parameters
     ----------
     decay : float
-        Below 1 / (r r'), r the spectral radius of an adjacency matrix (at most the largest degree); else the sum does
-        not end. Close to zero the kernel hardly sees more than numbers of nodes and edges (Sugiyama and Borgwardt,
-        2015), close to the bound it is ruled by the longest walks.
+        Below 1 / (r r'), where r is the spectral radius of an adjacency matrix (at most the largest degree); else the
+        sum diverges. Close to zero the kernel hardly sees more than the numbers of nodes and edges (Sugiyama and
+        Borgwardt, 2015), close to the bound it is dominated by the longest walks.
     labels : bool
-        Whether two walks make a pair only if the labels of their nodes and edges agree. Values then come from a fixed
-        point, which takes some hundred times as long.
+        Whether two walks make a pair only if the labels of their nodes and edges agree. Values then come from a
+        fixed-point iteration, which takes some hundred times as long.
     node_label, edge_label : str, optional
         The attributes that hold the labels, see `Graphs.of`.
     """
@@ -112,7 +112,7 @@ class RandomWalk(Kernel):
 
 
 def _spectra(A: Ragged, B: Ragged, times_eigenvalues: bool = False) -> tuple:
-    """Eigenvalues and weights of both sides; for derivatives the weights times the eigenvalues."""
+    """Eigenvalues and weights of both sides; for derivatives, weights times eigenvalues."""
     mine, (values, weights) = A.values, np.ascontiguousarray(B.values.T)
     if times_eigenvalues:
         mine, weights = np.stack([mine[:, 0], mine[:, 0] * mine[:, 1]], axis=1), weights * values
@@ -120,7 +120,7 @@ def _spectra(A: Ragged, B: Ragged, times_eigenvalues: bool = False) -> tuple:
 
 
 def _unlabelled(graphs: Graphs) -> Graphs:
-    """The same graphs, all labels alike."""
+    """The same graphs without labels."""
     edges = np.stack([graphs.sources, graphs.indices], axis=1)
     return Graphs(edges, graphs.owner, directed=graphs.directed, n_graphs=len(graphs))
 
@@ -131,11 +131,11 @@ def _radius(A: np.ndarray) -> float:
 
 
 def _eigenvalues(graphs: Graphs) -> Ragged:
-    """The eigenvalues of each adjacency matrix and the squared sums of its eigenvectors, those of zero left out."""
+    """Eigenvalues of each adjacency matrix and the squared sums of its eigenvectors, without those that are zero."""
     sizes, found = np.diff(graphs.starts), [np.empty((0, 2))] * len(graphs)
     for n in np.unique(sizes[sizes > 0]):
         same = np.flatnonzero(sizes == n)
-        for part in np.array_split(same, max(len(same) * n * n // 2**20, 1)):  # some megabytes at a time
+        for part in np.array_split(same, max(len(same) * n * n // 2**20, 1)):  # a few megabytes at a time
             values, vectors = np.linalg.eigh(np.stack([graphs.adjacency(g) for g in part]))
             weights = vectors.sum(axis=1) ** 2
             for g, s, u in zip(part, values, weights, strict=True):
@@ -144,7 +144,7 @@ def _eigenvalues(graphs: Graphs) -> Ragged:
 
 
 def _merged(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Equal eigenvalues as one; of symmetric graphs many have no weight at all."""
+    """Merge equal eigenvalues, and drop those without weight, which symmetric graphs have many of."""
     new = np.diff(values, prepend=-np.inf) > SAME_EIGENVALUE * max(np.abs(values).max(), 1.0)
     first = np.flatnonzero(new)
     weights = np.add.reduceat(weights, first)

@@ -1,4 +1,4 @@
-"""Kernels of strings of one length, by equal words in the same places."""
+"""Kernels of strings of equal length, by equal words at equal positions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from representer.kernels.prepared import Prepared
 
 @dataclass
 class Aligned(Prepared):
-    """Strings of one length, a row of code points each."""
+    """Strings of equal length as rows of code points."""
 
     letters: np.ndarray
     per_row: ClassVar[tuple[str, ...]] = ("letters",)
 
 
 class WeightedDegree(Counts):
-    """k(s, t) = sum_d w_d (number of places at which s and t have the same word of d letters), d = 1, ..., degree.
+    """k(s, t) = sum_d w_d (number of positions at which s and t have the same word of d letters), d = 1, ..., degree.
 
-    With a shift, words that are up to so many places apart count as well, those s places apart 1 / (2 (s + 1)) in each
+    With a shift, words up to that many positions apart count as well, those s positions apart 1 / (2 (s + 1)) in each
     direction; the kernel stays positive semidefinite, as 1/2 + sum_s cos(s x) / (s + 1) is never negative.
 
     Parameters
@@ -34,11 +34,11 @@ class WeightedDegree(Counts):
     degree : int
         Length of the longest words.
     shift : int
-        How many places equal words may be apart.
+        How many positions equal words may be apart.
     weights : array of shape (degree,), optional
         w_d for each length, none negative, with a gradient; 2 (degree - d + 1) / (degree (degree + 1)) when not given.
     compare : Kernel, optional
-        How counts of words at places are compared, such as Tanimoto() or RBF(); by the inner product when not given.
+        How counts of words at positions are compared, such as Tanimoto() or RBF(); by the inner product when not given.
 
     References
     ----------
@@ -73,12 +73,12 @@ class WeightedDegree(Counts):
 
     @property
     def _gains(self) -> np.ndarray:
-        """What a place adds that is the last of so many equal letters."""
+        """The gain of a position that ends a run of equal letters, by the length of the run."""
         return np.concatenate([[0.0], np.cumsum(self.level_weights())])
 
     @property
     def _factors(self) -> np.ndarray:
-        """Of each shift, in one direction."""
+        """The factor of each shift, in one direction."""
         return np.concatenate([[1.0], 0.5 / np.arange(2.0, self.shift + 2.0)])
 
     def _aligned(self, X: Any, length: int | None = None) -> np.ndarray:
@@ -102,7 +102,7 @@ class WeightedDegree(Counts):
         return ImplicitRows.of(A, self._own_runs(A) @ self._gains, self._multiply, self.compare)
 
     def _own_runs(self, A: Aligned) -> np.ndarray:
-        """Of each string with itself, in how many places so many letters up to there are equal, by shifts' factors."""
+        """For each string with itself, the number of positions that end runs of each length, weighted by shift."""
         runs = np.zeros((len(A), self.degree + 1))
         if not self.shift:
             run = np.minimum(np.arange(1, A.letters.shape[1] + 1), self.degree)
@@ -126,7 +126,7 @@ class WeightedDegree(Counts):
         matching_runs.run_counts(a.letters, b.letters, weights, self._factors, runs)
         for inputs, slopes in ((a, by_a), (b, by_b)):
             runs += 0.0 if slopes is None else slopes @ self._own_runs(inputs)
-        return np.cumsum(runs[::-1])[::-1][1:]  # runs of d letters and more end in a word of d
+        return np.cumsum(runs[::-1])[::-1][1:]  # runs of at least d letters end in a word of d
 
     def count(self, X: Any) -> Counted:
         if self.shift:

@@ -1,8 +1,8 @@
-"""Windows, or convolution kernels: w(|x - y| / h), for densities and local means.
+"""Window functions (smoothing kernels) w(|x - y| / h), for densities and local means.
 
-A window is a density of the distance. It need not be positive semidefinite, so it is no Kernel of a space H; `mercer`
-tells which windows are both. A window gives its values, its integral over d dimensions, the spread of one coordinate
-and random radii.
+A window is a density of the distance. It need not be positive semidefinite, so it is not a `Kernel`; `mercer` tells
+which windows are both. A window defines its values, its integral over d dimensions, the standard deviation of one
+coordinate and random radii.
 
 ============  =====================  ===========================
 window        w(r)                   also a Mercer kernel
@@ -37,7 +37,7 @@ from representer.kernels.read_only import readable
 
 @dataclass(frozen=True)
 class Window:
-    """The family. w(0) is 1."""
+    """Base class. w(0) is 1."""
 
     def values(self, r: np.ndarray) -> np.ndarray:
         """w(r) for an array of distances, divided by the bandwidth."""
@@ -56,7 +56,7 @@ class Window:
         raise NotImplementedError
 
     def mercer(self, d: int) -> bool:
-        """Whether w(|x - y|) is positive semidefinite in d dimensions, so that it is a kernel of a space H, too."""
+        """Whether w(|x - y|) is positive semidefinite in d dimensions, so that it has an RKHS H, too."""
         return False
 
     def add(
@@ -64,12 +64,12 @@ class Window:
     ) -> None:
         """sums_hi += sum_j w(sqrt(s_ij) / bandwidth_h) V_j for a tile of squared distances, which may be overwritten.
 
-        Windows without an end sum exp(e_i) w instead, where e_i = `exponents` at the smallest s_ij so far.
+        Windows with unbounded support sum exp(e_i) w instead, where e_i = `exponents` at the smallest s_ij so far.
         """
         raise NotImplementedError
 
     def exponents(self, least: np.ndarray, bandwidths: np.ndarray) -> np.ndarray:
-        """e_hi, by which sums were scaled up."""
+        """e_hi, the logarithms by which sums were scaled up."""
         return np.zeros((len(bandwidths), len(least)))
 
 
@@ -79,7 +79,7 @@ def _log_sphere(d: int) -> float:
 
 
 def _inverse(bandwidths: np.ndarray, power: int, dtype: np.dtype) -> np.ndarray:
-    """bandwidths^(-power), held below infinity, whose product with a distance of zero is no number."""
+    """bandwidths^(-power), kept finite, as infinity times a distance of zero is NaN."""
     with np.errstate(over="ignore"):
         inverse = bandwidths ** -float(power)
     return np.minimum(inverse, np.finfo(dtype).max).astype(dtype)
@@ -112,13 +112,13 @@ class Decaying(Window):
         convolution.decaying_sums(s, V, _inverse(bandwidths, self.power, s.dtype) / self.power, least, sums, scratch)
 
     def exponents(self, least: np.ndarray, bandwidths: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # an infinite one says that w is zero
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # infinite where w is zero
             exponents = least.astype(np.float64) / (self.power * bandwidths[:, None] ** self.power)
         return np.where(least > 0, exponents, 0.0)
 
 
 class _Ending(Window):
-    """A window that is zero from r = 1 on."""
+    """A window with bounded support, zero from r = 1 on."""
 
     def add(self, s, V, bandwidths, least, sums, scratch) -> None:
         for h, inverse in enumerate(_inverse(bandwidths, 2, s.dtype)):
@@ -206,7 +206,7 @@ WINDOWS: dict[str, Window] = {
 
 
 def window_of(name: Any) -> Window:
-    """The window of a name."""
+    """The window with this name."""
     if not isinstance(name, str) or name not in WINDOWS:
         raise ValueError(f"window is {name!r}; use one of {', '.join(WINDOWS)}.")
     return WINDOWS[name]
@@ -225,9 +225,9 @@ def window_sums(
 ) -> Iterator[tuple[slice, Any]]:
     """Sums S_hi = sum_j w(|a_i - b_j| / bandwidth_h) V_j for all bandwidths in one pass over the tiles.
 
-    For each block of rows, in their order, yields the rows and finish(rows, S, e): there S has shape (n_bandwidths,
-    n_rows, n_columns of V) and is scaled up by exp(e), e of shape (n_bandwidths, n_rows), so that it does not
-    underflow. With ``leave_out`` A is B, and j = i is left out of the sum.
+    For each block of rows, in order, yields the rows and finish(rows, S, e), where S has shape (n_bandwidths, n_rows,
+    n_columns of V) and is scaled up by exp(e), e of shape (n_bandwidths, n_rows), so that it does not underflow. With
+    ``leave_out``, A is B, and j = i is left out of the sum.
     """
     height, width = _parallel.tile_shape(A.dtype)
     part_b, V = _parallel.parts(B), readable(np.ascontiguousarray(V, A.dtype))
