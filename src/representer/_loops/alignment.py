@@ -1,7 +1,7 @@
 """Sums over all alignments of two series, for sixteen pairs at a time.
 
-Each pair has a lane: entry t of sixteen interleaved series stands at 16 t ... 16 t + 15, so that the recurrence along a
-series has distance sixteen, and compilers turn sixteen steps into a few vector instructions.
+Each pair has a lane: entry t of sixteen interleaved series is at 16 t ... 16 t + 15, so that the recurrence along a
+series has stride sixteen, and compilers turn sixteen steps into a few vector instructions.
 
     M_ij = (M_(i-1)j + M_i(j-1) + M_(i-1)(j-1)) kappa_ij,   kappa = g / (2 - g),   g = exp(-|x_i - y_j|^2)
 
@@ -15,7 +15,8 @@ from representer._loops.jit import dividing_loop, inlined_loop
 
 LANES = 16
 RESCALED_ROWS = 8
-"""A row is at most 2 T + 1 times as large as the one before: in so many rows nothing overflows for T below 2^80."""
+"""Rows between rescalings. A row is at most 2 T + 1 times as large as the one before: nothing overflows for T below
+2^80."""
 
 
 @inlined_loop
@@ -33,7 +34,7 @@ def _squares(x, i, Tx, y, Ty, d, s):
 
 @inlined_loop
 def _rescale(M, slopes, size, logs):
-    """Divide each lane by a power of two where its numbers are very large or small, and add that to ``logs``."""
+    """Divide each lane by a power of two where its numbers are very large or small, and add its log to ``logs``."""
     for k in range(LANES):
         largest = 0.0
         for e in range(k, size, LANES):

@@ -1,4 +1,4 @@
-"""Rows of bits, 64 in a number: how many two rows have in common."""
+"""Rows of bits, packed 64 to a word: how many two rows have in common."""
 
 from typing import Any
 
@@ -23,14 +23,15 @@ def _ones(typing, word):
 
 ones: Any = intrinsic(_ones)
 NUMBER = np.uint64(0x4330000000000000)
-"""The bits of 2.0^52, whose last ones count: those of 2.0^52 + n are n more. Vectors of integers have no conversion."""
+"""The bits of 2.0^52, to which a count is added: 2.0^52 + n has n more. Integer vectors cannot be converted to
+floats."""
 
 
 @loop
 def common(A, columns, tile):
-    """tile_ij <- the number of bits that are one in both A_i and the j-th row of a matrix of words, given by columns.
+    """tile_ij <- the number of bits set in both A_i and the j-th row of a matrix of words, which is given transposed.
 
-    The number of words is even. Two words meet those of all rows, which compilers turn into vectors.
+    The number of words is even. Two words are compared with those of all rows, which compilers vectorise.
     """
     sums = np.empty(columns.shape[1], np.uint64)
     numbers = sums.view(np.float64)
@@ -46,7 +47,7 @@ def common(A, columns, tile):
 
 @dividing_loop
 def ratios(a, b, tile):
-    """tile_ij <- s / (a_i + b_j - s), s the entry so far: what two rows share of what they have in all; 1 for 0 / 0."""
+    """tile_ij <- s / (a_i + b_j - s), where s is the old entry: intersection over union; 1 for 0 / 0."""
     one = tile.dtype.type(1.0)
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):

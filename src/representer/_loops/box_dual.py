@@ -11,7 +11,7 @@ from representer._loops.jit import inlined_summing_loop, loop, summing_loop
 
 @summing_loop
 def gradient(below, diagonal, c, targets, g):
-    """g <- K c - t from the values of K below its diagonal, row after row, and those on it."""
+    """g <- K c - t from the packed values of K below its diagonal, row by row, and the diagonal."""
     for i in range(c.size):
         row, own, total = below[i * (i - 1) // 2 : i * (i + 1) // 2], c[i], 0.0
         for j in range(i):
@@ -22,10 +22,10 @@ def gradient(below, diagonal, c, targets, g):
 
 @loop
 def kkt_violation(g, c, lower, upper, epsilon, group, g_up, g_down, free, low, high):
-    """max over groups of (greatest g_down - least g_up), or 0.
+    """The KKT violation: max over groups of (largest g_down - smallest g_up), or 0.
 
-    Writes the one-sided gradients of each coefficient, whether it is free (between bounds, at no kink), and the least
-    g_up and greatest g_down of each group.
+    Writes the one-sided gradients of each coefficient, whether it is free (between bounds, not at a kink), and the
+    smallest g_up and largest g_down of each group.
     """
     one_sided_gradients(g, c, lower, upper, epsilon, g_up, g_down)
     low[:], high[:] = np.inf, -np.inf
@@ -41,7 +41,7 @@ def kkt_violation(g, c, lower, upper, epsilon, group, g_up, g_down, free, low, h
 
 @summing_loop
 def beyond(c, lower, upper):
-    """(greatest distance of a coefficient from its box, sum_i |c_i|)."""
+    """(largest distance of a coefficient from its box, sum_i |c_i|)."""
     outside = total = 0.0
     for i in range(c.size):
         outside = max(outside, lower[i] - c[i], c[i] - upper[i])
@@ -51,7 +51,7 @@ def beyond(c, lower, upper):
 
 @loop
 def intercepts(g_up, g_down, group, low, high, b):
-    """b of each group: minus the mean gradient of its free coefficients, or minus the middle of low and high.
+    """b of each group: minus the mean gradient of its free coefficients, or minus the midpoint of low and high.
 
     A coefficient is free where both one-sided gradients are equal. Low or high is infinite where all coefficients of a
     group are at one bound.
@@ -73,9 +73,9 @@ def intercepts(g_up, g_down, group, low, high, b):
 
 @inlined_summing_loop
 def _slack(r, size, top, bottom, epsilon):
-    """support(r) + epsilon |c| - c r of a coefficient |c| = size that is not negative in the box from -bottom to top.
+    """support(r) + epsilon |c| - c r of a nonnegative coefficient |c| = size in the box from -bottom to top.
 
-    As products of two numbers that are not negative, also where rounding has moved c out of its box.
+    As products of nonnegative numbers, even where rounding has moved c out of its box.
     """
     if r > epsilon:
         return max(top - size, 0.0) * (r - epsilon)
@@ -84,15 +84,15 @@ def _slack(r, size, top, bottom, epsilon):
 
 @summing_loop
 def values(c, g, error, targets, lower, upper, epsilon, group, b):
-    """(dual, gap, rounding) of coefficients c with g = K c - t, where b is right for feasible c.
+    """(dual, gap, rounding) of coefficients c with g = K c - t and intercepts b, for feasible c.
 
-    The rounding is the root of the sum of squares of what errors of g change of the terms; see `BoxProblem.values`.
+    The rounding is the root sum of squares of the changes of terms by errors of g; see `BoxProblem.values`.
     """
     dual = gap = squares = 0.0
     for i in range(c.size):
         r, size, top, bottom = -g[i] - b[group[i]], abs(c[i]), upper[i], -lower[i]
         dual += c[i] * (0.5 * (targets[i] - g[i])) - epsilon * size
-        if c[i] < 0.0:  # as if all signs were changed
+        if c[i] < 0.0:  # flip all signs
             r, top, bottom = -r, bottom, top
         slack = _slack(r, size, top, bottom, epsilon)
         gap += slack
@@ -104,7 +104,7 @@ def values(c, g, error, targets, lower, upper, epsilon, group, b):
 
 @loop
 def spans(group, columns, size):
-    """Rows (begin, end, group, shift) as `smo` needs them: runs of one group and of consecutive columns, cut short."""
+    """Rows (begin, end, group, shift) as `smo` needs them: short runs of one group and consecutive columns."""
     rows, n, count = np.empty((group.size, 4), np.int64), group.size, 0
     begin = 0
     for end in range(1, n + 1):

@@ -1,7 +1,7 @@
 """Conjugate directions for SMO steps: each is conjugate to the one before it, as long as no bound is in the way.
 
 A pair of coefficients to raise and to lower is the direction u = e_i - e_j. After a step along d the best direction in
-the span of d and u is u + beta d with beta = -u'Kd / d'Kd, which needs K d at two indices only, and mostly takes fewer
+the span of d and u is u + beta d with beta = -u'Kd / d'Kd, which needs K d at two indices only, and usually takes fewer
 steps than pairs alone. d has few nonzero entries: it is restarted from the pair alone when it is full, and at a bound
 or kink.
 
@@ -15,30 +15,30 @@ from representer._loops.gradient_bounds import gradient_of, gradients_of
 from representer._loops.jit import inlined_loop
 
 MAX_ENTRIES = 16
-"""Entries of a direction. It is restarted when there is no room for a further pair."""
+"""Most entries of a direction. It is restarted when there is no room for another pair."""
 LEAST_CURVATURE = 0.05
-"""Part of u'Ku that the curvature of u + beta d has at least: less is rounding."""
+"""Smallest curvature of u + beta d, as a fraction of u'Ku: less is rounding."""
 
 
 @inlined_loop
 def new_direction():
-    """Memory for a direction, and for a pair behind it."""
+    """Buffers for a direction, followed by a pair."""
     n = MAX_ENTRIES + 2
     return np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
 
 
 @inlined_loop
 def restarts(size):
-    """Whether a direction of so many entries is followed by a pair alone."""
+    """Whether a direction of ``size`` entries is restarted from a pair alone."""
     return size == 0 or size > MAX_ENTRIES - 2
 
 
 @inlined_loop
 def next_direction(pair, c, box, direction, size, curvature):
-    """u + beta d, or u alone where d is restarted or a bound makes that step the better one.
+    """u + beta d, or u alone where d is restarted or a bound makes that step better.
 
-    ``pair`` is i, j, g_down_j - g_up_i, u'Ku and u'Kd; d has so many entries and the curvature d'Kd. Returns the length
-    of the step, beta, and the new number of entries and curvature.
+    ``pair`` is i, j, g_down_j - g_up_i, u'Ku and u'Kd; d has ``size`` entries and curvature d'Kd. Returns the step
+    length, beta, and the new number of entries and curvature.
     """
     i, j, slope, own, along = pair
     reduced = own - along * along / curvature
@@ -51,7 +51,7 @@ def next_direction(pair, c, box, direction, size, curvature):
         length = _feasible(wanted, direction, 0, end)
         if length == wanted:
             return length, beta, end, reduced
-        # a bound or kink is in the way, and a step along the pair alone may lower the cost more
+        # a bound or kink cuts the step, and one along the pair alone may lower the objective more
         last = _append(i, 1.0, c, box, direction, _append(j, -1.0, c, box, direction, end))
         alone = _feasible(slope / own, direction, end, last)
         if length * (slope - 0.5 * length * reduced) >= alone * (slope - 0.5 * alone * own):
@@ -72,7 +72,7 @@ def _add(i, part, c, box, direction, size):
 
 @inlined_loop
 def _append(i, part, c, box, direction, size):
-    """d_i <- part for an index that d does not have; returns the number of entries."""
+    """d_i <- part for an index that d does not have yet; returns the number of entries."""
     (lower, upper, epsilon), (indices, entries, values, bottoms, tops) = box, direction
     indices[size], entries[size], values[size], bottoms[size], tops[size] = i, part, c[i], lower[i], upper[i]
     if epsilon > 0.0:
@@ -85,7 +85,7 @@ def _append(i, part, c, box, direction, size):
 
 @inlined_loop
 def _feasible(length, direction, begin, end):
-    """The length of a step along these entries, or that to the first bound or kink."""
+    """The step length along these entries, cut at the first bound or kink."""
     _, entries, values, bottoms, tops = direction
     for s in range(begin, end):
         room = (tops[s] if entries[s] > 0.0 else bottoms[s]) - values[s]
@@ -96,9 +96,9 @@ def _feasible(length, direction, begin, end):
 
 @inlined_loop
 def step_along(length, i, j, c, box, direction, size, g_up, g_down, first, last):
-    """c += length d, where bounds and kinks are reached exactly, and end the direction. Returns its number of entries.
+    """c += length d; bounds and kinks are reached exactly, and end the direction. Returns its number of entries.
 
-    Of coefficients first to last, g_up and g_down are corrected where one has reached a bound or kink, and for the pair
+    For coefficients first to last, g_up and g_down are updated where one has reached a bound or kink, and for the pair
     i, j, which may have left one.
     """
     (lower, upper, epsilon), (indices, entries, values, bottoms, tops) = box, direction

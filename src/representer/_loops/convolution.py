@@ -1,4 +1,4 @@
-"""Windows of the distance on a tile of squared distances, and sums that do not underflow."""
+"""Window functions of the distance on a tile of squared distances, and sums that do not underflow."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from representer._loops.jit import loop
 def decaying_sums(tile, V, rates, least, sums, scratch):
     """sums_hi += sum_j exp(-rates_h (tile_ij - least_i)) V_j, after least_i is lowered to the smallest tile_ij so far.
 
-    What was summed before is scaled to the new ``least``; so the nearest point always counts as one, and nothing
-    underflows. Infinite entries of the tile, and points whose V_j begins with a zero, count as nothing.
+    Earlier sums are rescaled to the new ``least``, so that the nearest point always counts as one, and nothing
+    underflows. Infinite entries of the tile, and points whose V_j starts with a zero, do not count.
     """
     n, m = tile.shape
     for j in range(m):

@@ -1,7 +1,7 @@
-"""The inverse of a positive definite matrix by LAPACK, without the interpreter's lock.
+"""The inverse of a positive definite matrix by LAPACK, without the GIL.
 
-SciPy's wrappers hold that lock while LAPACK works, so that threads with a matrix each would wait for each other. Here
-ctypes calls the same routines, and lets go of it.
+SciPy's wrappers hold the GIL while LAPACK runs, so that threads with a matrix each would wait for each other. Here
+ctypes calls the same routines, and releases it.
 """
 
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_int, c_void_p
@@ -16,12 +16,12 @@ _FACTOR, _INVERT = (_ROUTINE(get_cython_function_address("scipy.linalg.cython_la
 
 
 def invert(A: np.ndarray) -> bool:
-    """A <- A^(-1) for a symmetric float64 matrix in C order; whether it is positive definite, else A is lost."""
+    """A <- A^(-1) for a symmetric float64 matrix in C order; False if not positive definite, which destroys A."""
     if A.dtype != np.float64 or not A.flags.c_contiguous or A.shape != (len(A), len(A)):
         raise ValueError("a square float64 matrix in C order is needed")
     n, info = c_int(len(A)), c_int(0)
     for routine in (_FACTOR, _INVERT):
-        # LAPACK counts by columns: its upper triangle is the lower one here
+        # LAPACK is column-major: its upper triangle is the lower one here
         routine(byref(c_char(b"U")), byref(n), A.ctypes.data, byref(n), byref(info))
         if info.value != 0:
             return False

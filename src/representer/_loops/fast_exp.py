@@ -1,9 +1,9 @@
 """exp(-x) in a form that compilers turn into vector instructions.
 
-With y = -x log2(e) = n + f, n whole and |f| <= 1/2, a polynomial gives 2^f (a minimax fit, whose constant term rounds
-to exactly 1, so that exp(0) is 1), and n is added to the exponent bits. Numba has no vectorised exp of its own, and the
-C library's costs ten times as much per element. The power is held above 2^-100 (float32) or 2^-900 (float64), so that
-no product of results is a denormal number.
+With y = -x log2(e) = n + f, n an integer and |f| <= 1/2, a polynomial gives 2^f (a minimax fit, whose constant term
+rounds to exactly 1, so that exp(0) is 1), and n is added to the exponent bits. Numba has no vectorised exp of its own,
+and the C library's costs ten times as much per element. The power is kept above 2^-100 (float32) or 2^-900 (float64),
+so that no product of results is subnormal.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from representer._loops.jit import STRICT
 
 _LOG2E32, _LOG2E64 = np.float32(-1.4426950408889634), -1.4426950408889634
 _LEAST32, _LEAST64 = np.float32(-100.0), -900.0
-# adding 1.5 * 2^(bits of the mantissa) rounds to a integer, which then stands in the lowest bits
+# adding 1.5 * 2^(bits of the mantissa) rounds to an integer, which is then in the lowest bits
 _ROUND32, _ROUND64 = np.float32(1.5 * 2.0**23), 1.5 * 2.0**52
 
 

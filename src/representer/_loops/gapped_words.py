@@ -1,8 +1,8 @@
-"""Pairs of words of l letters that agree in k chosen places, for all choices, added up string by string.
+"""Pairs of words of l letters that agree in k chosen positions, for all choices, summed by pairs of strings.
 
-A word is a number with ``bits`` bits for each letter. For each choice of places one side is sorted by the letters
-there, and the other looks its own letters up, so that the work is the number of pairs that agree: of random words of
-four letters with 6 of 10 places, one pair in twenty for all 210 choices together.
+A word is an integer with ``bits`` bits per letter. For each choice of positions one side is sorted by the letters
+there, and the other looks up its own letters, so that the work is the number of pairs that agree: for random words over
+four letters with 6 of 10 positions, one pair in twenty for all 210 choices together.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from representer._loops.jit import inlined_loop, loop
 from representer._loops.radix_sort import order
 
 DIRECT = 16
-"""Bits of chosen letters up to which there is a list for every possible word."""
+"""Bits of the chosen letters up to which every possible key has its own list."""
 
 
 @inlined_loop
 def chosen(word, shifts, bits):
-    """The letters of a word in the chosen places, one after the other."""
+    """The letters of a word in the chosen positions, concatenated."""
     mask, key = (np.uint64(1) << bits) - np.uint64(1), np.uint64(0)
     for shift in shifts:
         key = (key << bits) | ((word >> shift) & mask)
@@ -35,13 +35,13 @@ def keys_of(words, shifts, bits):
 
 @loop
 def add_pairs(a_words, a_starts, b_words, b_owners, choices, factors, bits, tile):
-    """tile_ij += sum over choices of places of their factor times the number of pairs of words that agree there.
+    """tile_ij += sum over choices of positions of their factor times the number of pairs of words that agree there.
 
-    Row i has the words from a_starts[i] to a_starts[i + 1]; word q of the other side is one of column b_owners[q].
-    ``choices`` holds shifts of the chosen letters, a row each; 64 stands for none.
+    Row i has the words from a_starts[i] to a_starts[i + 1]; word q of the other side belongs to column b_owners[q].
+    ``choices`` holds the bit shifts of the chosen letters, one choice per row, padded with 64.
     """
     counts = np.zeros(tile.shape[1], np.int32)
-    owners = np.empty(b_words.size, np.uint32)  # without a sign, so that no index counts from the end
+    owners = np.empty(b_words.size, np.uint32)  # unsigned, so that no index wraps around
     for c in range(choices.shape[0]):
         taken = 0
         while taken < choices.shape[1] and choices[c, taken] < np.uint64(64):
@@ -84,7 +84,7 @@ def add_pairs(a_words, a_starts, b_words, b_owners, choices, factors, bits, tile
 
 @loop
 def own_values(words, others, values, bits):
-    """The sum of values[m] over all pairs of words, one of each list, that differ in m places."""
+    """The sum of values[m] over all pairs of words, one of each list, that differ in m positions."""
     low, last = np.uint64(0), np.uint64(64) // bits
     for place in range(last):  # the lowest bit of each letter
         low |= np.uint64(1) << (bits * np.uint64(place))

@@ -1,6 +1,6 @@
-"""One-sided gradients of coefficients within boxes, whose costs may have a kink at zero: epsilon |c|.
+"""One-sided gradients of box-constrained coefficients, whose objective may have a kink at zero: epsilon |c|.
 
-With g the gradient of all other costs, the derivative of the sum is g_up = g + epsilon or g - epsilon, by the sign of
+With g the gradient of the smooth part, the derivative of the sum is g_up = g + epsilon or g - epsilon, by the sign of
 c, when c is raised, and g_down when it is lowered. At the upper bound g_up is infinite, at the lower one g_down is
 minus infinite. At zero g_up exceeds g_down by twice epsilon; elsewhere between the bounds they are equal. The KKT
 conditions with a fixed sum of coefficients are: no g_down is greater than any g_up.

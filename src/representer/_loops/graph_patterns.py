@@ -1,4 +1,4 @@
-"""Patterns in graphs that lie one after the other in one CSR matrix: subtrees, and pairs of nodes some steps apart."""
+"""Patterns in graphs that are stored in one CSR matrix: subtrees, and pairs of nodes at a distance."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from representer._loops.words import joined, mixed
 
 @loop
 def refine(labels, indptr, indices, edge_labels):
-    """New labels of all nodes: each from the old label of the node and those of its neighbours, in any order.
+    """A Weisfeiler-Lehman round: new labels from the old label of each node and the multiset of its neighbours'.
 
     With ``edge_labels``, one for each entry of ``indices``, from those as well.
     """
@@ -24,7 +24,7 @@ def refine(labels, indptr, indices, edge_labels):
 
 @inlined_loop
 def slot(table, keys, key):
-    """The place of a hash table of entries where that of a key is, or is to be; free places hold -1."""
+    """The slot of a key in a hash table, used or free; free slots hold -1."""
     place = np.int64(key & np.uint64(table.size - 1))
     while table[place] >= 0 and keys[table[place]] != key:
         place = (place + 1) & (table.size - 1)
@@ -33,9 +33,9 @@ def slot(table, keys, key):
 
 @loop
 def distances(labels, starts, indptr, indices):
-    """Owner, key, how often, and one example of each (label, number of steps, label), by breadth-first search.
+    """Owner, key, count, and one example of each (label, number of steps, label), by breadth-first search.
 
-    Pairs are counted in both directions. The example is the first node and the last one.
+    Pairs are counted in both directions. The example is a first node and a last node.
     """
     most = 0
     for g in range(starts.size - 1):
@@ -76,7 +76,7 @@ def distances(labels, starts, indptr, indices):
                     table = np.full(2 * table.size, -1)
                     for entry in range(begin, size):
                         table[slot(table, keys, keys[entry])] = entry
-        for entry in range(begin, size):  # leave an empty table behind
+        for entry in range(begin, size):  # clear the table
             place = np.int64(keys[entry] & np.uint64(table.size - 1))
             while table[place] >= 0:
                 table[place] = -1

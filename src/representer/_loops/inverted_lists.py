@@ -1,7 +1,7 @@
 """Products and minima of sparse rows by inverted lists: for each column, the rows that have an entry in it.
 
-Two sets of rows are compared column by column, so that the work is the number of pairs with an entry in common.
-Columns are known by keys (unsigned 64-bit), in rising order on both sides.
+Two sets of rows are compared column by column, so that the work is the number of pairs with an entry in common. Columns
+are identified by keys (unsigned 64-bit), in ascending order on both sides.
 """
 
 import numpy as np
@@ -12,10 +12,11 @@ from representer._loops.radix_sort import order
 
 @loop
 def invert(data, indices, starts, keys, frequent):
-    """Lists of the rows of a CSR matrix, by the keys of its columns; those of frequent keys as an array instead.
+    """Inverted lists of a CSR matrix by the keys of its columns; frequent columns go to a dense array instead.
 
-    ``keys`` are those of the columns; with none a column's number is its key. Returned are the keys that occur, where
-    the list of each begins, rows and values one list after the other, and the array, a column for each frequent key.
+    ``keys`` are those of the columns; if empty, a column's number is its key. Returns the keys that occur, where the
+    list of each starts, the concatenated rows and values of the lists, and the array, with a column for each frequent
+    key.
     """
     first, n = starts[0], starts.size - 1
     size = starts[n] - first
@@ -47,7 +48,7 @@ def invert(data, indices, starts, keys, frequent):
 
 @loop
 def shared(a_keys, b_keys):
-    """Where each key that both sides have stands on either side."""
+    """The positions on either side of each key that both sides have."""
     places = np.empty((min(a_keys.size, b_keys.size), 2), np.int64)
     p = q = size = 0
     while p < a_keys.size and q < b_keys.size:
@@ -63,7 +64,7 @@ def shared(a_keys, b_keys):
 @loop
 def add_products(a_keys, a_starts, a_rows, a_values, b_keys, b_starts, b_rows, b_values, tile):
     """tile_ij += sum of a_if b_jf over the columns f of the lists; four rows of a at a time share an entry of b."""
-    flat, width = tile.reshape(tile.size), np.uint64(tile.shape[1])  # unsigned places need no test for negative ones
+    flat, width = tile.reshape(tile.size), np.uint64(tile.shape[1])  # unsigned indices need no test for negative ones
     for p, q in shared(a_keys, b_keys):
         begin, end, after = b_starts[q], b_starts[q + 1], a_starts[p + 1]
         last = after - (after - a_starts[p]) % 4

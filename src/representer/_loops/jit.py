@@ -1,12 +1,12 @@
 """How every loop is compiled: without the GIL, cached on disk, fused multiply-adds allowed.
 
-Only those relaxations of IEEE arithmetic are switched on that keep the order of additions, so that a
-loop gives the same bits on every run. Loops that sum many terms have ``reassociate`` on top.
-Short parts of a loop that runs for less than a microsecond are inlined: passing arrays takes part of that.
+Only relaxations of IEEE arithmetic that keep the order of additions are enabled, so that a loop gives the same bits on
+every run. Loops that sum many terms have ``reassoc`` as well. Short parts of a loop that runs for less than a
+microsecond are inlined, as passing arrays takes a part of that time.
 
 The cache is Numba's: in NUMBA_CACHE_DIR, or beside the source, or else below the user's cache directory. Where none of
-them is writable, loops are compiled in each process. A cached loop is compiled anew when its own file changes, but not
-when a function of another file changes that it calls: delete the cache (*.nbi) then.
+them is writable, loops are compiled in each process. A cached loop is recompiled when its own file changes, but not
+when a function that it calls changes in another file: delete the cache (*.nbi) then.
 
 An interrupt during compilation takes effect when the loop is compiled, which may take some seconds. It works at any
 time afterwards: maps over tiles and solvers return to Python at least once a second.
@@ -22,11 +22,11 @@ from numba.core import event
 
 STRICT = {"contract", "nsz", "arcp", "nnan"}
 NOTICE_AFTER = 1.0
-"""Seconds of compiling one loop after which the process says once what takes so long."""
+"""Seconds of compilation after which the process prints one notice."""
 
 
 class CompilationNotice(event.Listener):
-    """A line on stderr, once in a process, when compiling loops takes long. Loops from the cache are not compiled."""
+    """A notice on stderr, once per process, when compiling loops takes long. Cached loops are not compiled."""
 
     def __init__(self, package):
         self.package, self.cached, self.printed = package, True, False
@@ -34,7 +34,7 @@ class CompilationNotice(event.Listener):
 
     def on_start(self, event):
         if self._is_ours(event):
-            self._depth += 1  # loops that a loop calls are compiled on the way
+            self._depth += 1  # loops that a loop calls are compiled within it
             if self._depth == 1 and not self.printed:
                 self._timer = threading.Timer(NOTICE_AFTER, self._print)
                 self._timer.daemon = True
@@ -99,7 +99,7 @@ event.register("numba:compile", InterruptGuard(PACKAGE))
 
 
 def _compiler(**options: Any) -> Any:
-    """A decorator: njit with a cache on disk, or without one where Numba finds no directory for it."""
+    """A decorator: njit with a disk cache, or without one where Numba finds no directory for it."""
     options |= {"nogil": True, "no_cfunc_wrapper": True}  # nothing calls a loop from C
 
     def compiled(function):
@@ -114,9 +114,9 @@ def _compiler(**options: Any) -> Any:
 
 loop = _compiler(fastmath=STRICT)
 dividing_loop = _compiler(fastmath=STRICT | {"reassoc"}, error_model="numpy")
-"""A summing loop in which x / 0 is inf: the test for zero that Python makes would keep it from being vectorised."""
+"""A summing loop in which x / 0 is inf: Python's test for zero would prevent vectorisation."""
 INLINED: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True}
-"""Parts of loops have no entry from Python, which took a fifth of the time to compile: calls from there crash."""
+"""Inlined parts have no entry point from Python, which took a fifth of the compile time: calls from there crash."""
 inlined_loop = _compiler(fastmath=STRICT, **INLINED)
 summing_loop = _compiler(fastmath=STRICT | {"reassoc"})
 inlined_summing_loop = _compiler(fastmath=STRICT | {"reassoc"}, **INLINED)

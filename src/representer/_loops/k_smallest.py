@@ -7,7 +7,7 @@ from representer._loops.jit import loop
 def keep_smallest(tile, first, values, indices):
     """Merge the entries of a tile into the sorted ``values`` and ``indices`` of the smallest ones, row by row.
 
-    ``first`` is the index of the tile's first column. Of equal entries the one that came first stays first.
+    ``first`` is the index of the tile's first column. Of equal entries the earlier one stays first.
     """
     k = values.shape[1]
     for i in range(tile.shape[0]):

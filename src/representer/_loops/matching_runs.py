@@ -1,4 +1,4 @@
-"""Equal letters of two strings in the same places, or shifted against each other."""
+"""Runs of equal letters of two strings at the same positions, or shifted against each other."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from representer._loops.jit import loop
 
 @loop
 def run_values(A, B, gains, factors, tile):
-    """tile_ij <- sum over shifts s of factors_s times the sum over places of gains[r].
+    """tile_ij <- sum over shifts s of factors_s times the sum over positions of gains[r].
 
-    r is the number of places up to this one, at most gains.size - 1, in which the letters are equal without a gap;
-    with a shift, each of the two strings is the later one in turn.
+    r is the length of the run of equal letters that ends at the position, at most gains.size - 1; with a shift, each of
+    the two strings is shifted in turn.
     """
     most, length = gains.size - 1, A.shape[1]
     for i in range(A.shape[0]):
@@ -30,7 +30,7 @@ def run_values(A, B, gains, factors, tile):
 
 @loop
 def run_counts(A, B, W, factors, counts):
-    """counts_r += sum_ij W_ij times the number of places with such a run, by the factors of the shifts."""
+    """counts_r += sum_ij W_ij times the number of positions that end such a run, by factors of the shifts."""
     most, length = counts.size - 1, A.shape[1]
     own = np.empty(counts.size)
     for i in range(A.shape[0]):

@@ -9,7 +9,7 @@ from representer._loops.jit import summing_loop
 def inner_products(K, L, permutations, out):
     """out_b <- sum_{i > j} K_ij L_{p_i p_j} for each row p of the permutations, summed in float64.
 
-    A row of L, which is read in random order, stays in the cache for all permutations; rows of K are read as they lie.
+    A row of L, which is read in random order, stays in the cache for all permutations; rows of K are read sequentially.
     """
     n, count = K.shape[0], out.size
     places = np.empty((count, n), permutations.dtype)

@@ -7,7 +7,7 @@ from representer._loops.jit import loop
 
 @loop
 def reject(H, uniforms):
-    """Accept pivot j with probability H_jj / (its value at the start), eliminating the accepted ones from H on the way.
+    """Accept pivot j with probability H_jj / (its initial value), eliminating accepted ones from H on the way.
 
     H, the residual kernel matrix of the proposed pivots, is overwritten; below the diagonal its accepted columns hold
     the Cholesky factor of the accepted pivots. Returns which pivots were accepted.

@@ -1,4 +1,4 @@
-"""Powers of tiles, and tiles times numbers of their rows and columns, each row while it is in the cache."""
+"""Powers of tiles, and tiles scaled by rows and columns, each row while it is in the cache."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from representer._loops.jit import loop
 
 @loop
 def raise_rows(values, offset, exponent):
-    """values <- (values + offset)^exponent in place, by squaring; the exponent is at least 1."""
+    """values <- (values + offset)^exponent in place, by repeated squaring; the exponent is at least 1."""
     base, highest = np.empty(values.shape[1], values.dtype), 0
     while exponent >> (highest + 1):
         highest += 1

@@ -1,6 +1,6 @@
-"""Matrix products of tiles. They call BLAS from compiled code.
+"""Matrix products of tiles, which call BLAS from compiled code.
 
-Each return to Python would wait for the interpreter's lock.
+Each return to Python would wait for the GIL.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from representer._loops.jit import STRICT, loop
 from representer._loops.simd import skinny_products
 
 NARROW = 5, 48
-"""Numbers of columns between which BLAS is slower. With fewer most of a group of columns would be zeros."""
+"""Range of column counts for which BLAS is slower. With fewer, most of a group of columns would be padding."""
 
 
 @loop
@@ -27,7 +27,7 @@ def inner_products(A, B, tile):
 def apply(tile, V, out):
     """out += tile V, for a vector or several columns; ``out`` is float64."""
     if V.ndim == 2 and NARROW[0] <= V.shape[1] <= NARROW[1]:
-        skinny_products.add_product(tile[:, :], V, out)  # of any layout, so that it is compiled only once
+        skinny_products.add_product(tile[:, :], V, out)  # any layout, so that it is compiled only once
     else:
         out += np.dot(tile, V)
 
@@ -39,7 +39,7 @@ def apply_transposed(tile, V, out):
 
 @loop
 def apply_both(tile, V, out, V_transposed, out_transposed):
-    """out += tile V and out_transposed += tile' V_transposed, for a tile that stands for two of a symmetric matrix."""
+    """out += tile V and out_transposed += tile' V_transposed, for a tile off the diagonal of a symmetric matrix."""
     apply(tile, V, out)
     apply(tile.T, V_transposed, out_transposed)
 
@@ -48,14 +48,14 @@ _CHAR, _INDEX = types.char, types.intp
 
 
 def _gemm(number) -> Any:
-    """BLAS as `np.dot` of compiled code calls it."""
+    """BLAS gemm, as called by `np.dot` in compiled code."""
     pointer = types.CPointer(number)
     return types.ExternalFunction(
         "numba_xxgemm",
         signature(
             types.intc,
             *(_CHAR, _CHAR, _CHAR, _INDEX, _INDEX, _INDEX),  # type, transpositions, sizes
-            *(pointer, pointer, _INDEX, pointer, _INDEX),  # a factor and two matrices, with the distances of columns
+            *(pointer, pointer, _INDEX, pointer, _INDEX),  # a factor and two matrices, with leading dimensions
             *(pointer, pointer, _INDEX),  # the same for the result
         ),
     )
@@ -79,7 +79,7 @@ def _compiled_subtract(A, B, out):
         minus, one = np.full(1, -1.0, A.dtype), np.full(1, 1.0, A.dtype)
         (m, k), n = A.shape, len(B)
         steps = A.strides[0] // size, B.strides[0] // size, out.strides[0] // size
-        # BLAS counts by columns, so it sees the transposed of each: out' -= B A'
+        # BLAS is column-major, so it sees the transposes: out' -= B A'
         right, left = (B.ctypes, steps[1]), (A.ctypes, steps[0])
         gemm(kind, _TRANSPOSED, _PLAIN, n, m, k, minus.ctypes, *right, *left, one.ctypes, out.ctypes, steps[2])
 
@@ -93,7 +93,7 @@ def _by_rows(A):
 
 @loop
 def subtract_product(A, B, out):
-    """out -= A B' in the one precision of all, for slices of C-contiguous arrays; the product is not stored."""
+    """out -= A B' in their common precision, for slices of C-contiguous arrays; the product is not stored."""
     if A.shape[1] != B.shape[1] or out.shape != (len(A), len(B)):
         raise ValueError("shapes do not match")
     if out.size == 0 or A.shape[1] == 0:

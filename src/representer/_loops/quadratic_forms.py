@@ -28,7 +28,7 @@ def centre(tile, a, b, s, t, scale, rounded, sums, column_sums, own, column_own,
             plain[j] += h
             signed[j] += h * s_i
         if diagonal:
-            h = row[i] - a_i - b[i]  # nothing but rounding
+            h = row[i] - a_i - b[i]  # only rounding
             total -= h
             weighted -= h * t[i]
             out[i] = 0.0

@@ -32,7 +32,7 @@ def matern32(tile):
     values = tile.reshape(tile.size)
     one, three, far = tile.dtype.type(1.0), tile.dtype.type(3.0), tile.dtype.type(1e4)
     for j in range(values.size):
-        r = min(np.sqrt(three * values[j]), far)  # an infinite r would win against exp(-r)
+        r = min(np.sqrt(three * values[j]), far)  # an infinite r times exp(-r) would not vanish
         values[j] = (one + r) * decay(r)
 
 

@@ -1,16 +1,16 @@
-"""Sorting of integers by their digits, several times as fast as by comparisons."""
+"""Radix sort of integers, several times as fast as comparison sorts."""
 
 import numpy as np
 
 from representer._loops.jit import loop
 
 DIGIT = 11
-"""Bits of a digit: as many counters as the first-level cache holds with what they count."""
+"""Bits of a digit: few enough that the counters fit the L1 cache with what they count."""
 
 
 @loop
 def order(keys):
-    """The indices that sort unsigned 64-bit keys, equal ones in the order in which they stand."""
+    """The indices that sort unsigned 64-bit keys; the sort is stable."""
     n, size, mask = keys.size, 1 << DIGIT, np.uint64((1 << DIGIT) - 1)
     passes = (64 + DIGIT - 1) // DIGIT
     counts = np.zeros((passes, size), np.int64)
@@ -18,7 +18,7 @@ def order(keys):
         for d in range(passes):
             counts[d, (key >> np.uint64(d * DIGIT)) & mask] += 1
     here, there = np.arange(n).astype(np.int32), np.empty(n, np.int32)
-    sorted_keys, next_keys = keys.copy(), np.empty(n, np.uint64)  # along with the indices, so that reading is in order
+    sorted_keys, next_keys = keys.copy(), np.empty(n, np.uint64)  # moved with the indices, for sequential reads
     for d in range(passes):
         shift = np.uint64(d * DIGIT)
         if n == 0 or counts[d, (keys[0] >> shift) & mask] == n:

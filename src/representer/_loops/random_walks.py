@@ -11,7 +11,7 @@ MOST_STEPS = 100_000
 def by_eigenvalues(a, a_starts, b_values, b_weights, b_starts, decay, squared, tile):
     """tile_ij <- sum_pq u_p v_q / (1 - decay s_p t_q), s and t eigenvalues and u and v weights of a_i and b_j.
 
-    Of which the denominator may be squared: with weights u s and v t it is then the derivative by the decay.
+    The denominator may be squared: with weights u s and v t this is the derivative by the decay.
     """
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):

@@ -1,8 +1,8 @@
 """cos and sin of many angles, in a form that compilers turn into vector instructions.
 
-With x = k pi/2 + r, k whole and |r| <= pi/4, two polynomials give sin r and cos r, and the last two bits of k say which
-of them, with which sign, are cos x and sin x. k pi/2 is subtracted in three parts, whose products with k are exact.
-The C library takes several times as long for each angle.
+With x = k pi/2 + r, k an integer and |r| <= pi/4, two polynomials give sin r and cos r, and the last two bits of k
+select which of them, with which sign, are cos x and sin x. k pi/2 is subtracted in three parts, whose products with k
+are exact. The C library takes several times as long for each angle.
 """
 
 import numpy as np
@@ -11,9 +11,9 @@ from numba.extending import overload
 from representer._loops.jit import STRICT, loop
 
 FARTHEST32, FARTHEST64 = np.float32(8192.0), 1e6
-"""Angles up to which products with k are exact; rows with larger ones are left to the C library."""
+"""Angles up to which products with k are exact; rows with larger ones use the C library."""
 _TURNS32, _TURNS64 = np.float32(2.0 / np.pi), 2.0 / np.pi
-# adding 1.5 * 2^(bits of the mantissa) rounds to an integer, which then stands in the lowest bits
+# adding 1.5 * 2^(bits of the mantissa) rounds to an integer, which is then in the lowest bits
 _WHOLE32, _WHOLE64 = np.float32(1.5 * 2.0**23), 1.5 * 2.0**52
 
 
@@ -81,7 +81,7 @@ def _compiled_farthest(x):
 
 @loop
 def waves(angles, factor, out):
-    """out_ij <- factor cos(angles_ij) for all p columns, and out_i(p + j) <- factor sin(angles_ij) for those left."""
+    """out_ij <- factor cos(angles_ij) for all p columns, and out_i(p + j) <- factor sin(angles_ij) for the rest."""
     p, limit, c = angles.shape[1], farthest(angles), out.dtype.type(factor)
     sines = out.shape[1] - p
     for i in range(angles.shape[0]):

@@ -1,8 +1,8 @@
 """SMO steps for  minimise 1/2 c'Kc - t'c + epsilon |c|_1,  lower <= c <= upper, sum of c over each group fixed.
 
-With g = K c - t, a step raises the c_i of least g_up_i and lowers a c_j of the same group by the same amount; see
-`gradient_bounds` for g_up and g_down. Steps update these and never g itself: an infinite g_up or g_down at a bound
-stays so, so bounds and kinks cost nothing, and the searches vectorise.
+With g = K c - t, a step raises the c_i with the smallest g_up_i and lowers a c_j of the same group by the same amount;
+see `gradient_bounds` for g_up and g_down. Steps update these and never g itself: an infinite g_up or g_down at a bound
+stays infinite, so that bounds and kinks cost nothing, and searches vectorise.
 
 Coefficients are cut into spans, rows (begin, end, group, shift): those from begin to end belong to one group, and
 coefficient i to row and column i + shift of K.
@@ -22,14 +22,14 @@ from representer._loops.simd.min_max import greatest, least
 from representer._loops.simd.ratio_search import CHUNK, any_equal, greatest_ratio
 
 SPAN = 1024
-"""Coefficients whose extremes are found together: only the span of the least g_up is searched for its index."""
+"""Coefficients per span: only the span of the smallest g_up is searched for its index."""
 MIN_CURVATURE = 1e-12
-"""Least curvature of a step, for points that coincide."""
+"""Lower bound on the curvature of a step, for points that coincide."""
 
 
 @loop
 def smo_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps):
-    """Steps until the KKT violation of each group is at most tol; returns (steps, greatest violation).
+    """SMO steps until the KKT violation of each group is at most tol; returns (steps, largest violation).
 
     g and c are overwritten. K and the diagonal of the coefficients' points are float32, with a g of float32 or float64,
     or all are float64.
@@ -47,7 +47,7 @@ def smo_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps):
             break
         i, row_i = index_of_least(g_up, low, group, spans, lows)
         j, row_j, g_down_j, _, _ = best_partner(K[row_i], diagonal, diagonal[i], g_down, low, group, spans)
-        if j < 0:  # no pair makes progress that rounding leaves visible
+        if j < 0:  # no pair makes progress beyond rounding
             break
         g_i, g_j = low - slope_above(c[i], epsilon), g_down_j - slope_below(c[j], epsilon)
         length = (g_down_j - low) / curvature_of(K[row_i, row_j], diagonal, i, j)
@@ -61,7 +61,7 @@ def smo_steps(K, g, c, diagonal, lower, upper, epsilon, spans, tol, max_steps):
 
 @inlined_loop
 def _update(a, b, step, g_up, g_down, spans, lows, highs):
-    """Add step (a - b) to g_up and g_down, and find the least and the greatest entry of each span."""
+    """Add step (a - b) to g_up and g_down, and find the smallest g_up and the largest g_down of each span."""
     for s in range(len(spans)):
         begin, end, shift = spans[s, 0], spans[s, 1], spans[s, 3]
         own, others = slice(begin, end), slice(begin + shift, end + shift)
@@ -81,7 +81,7 @@ def _update_span(a, b, step, g_up, g_down):
 
 @inlined_loop
 def _worst_group(spans, lows, highs):
-    """The group of the greatest KKT violation, its least g_up and its greatest g_down."""
+    """The group with the largest KKT violation, its smallest g_up and its largest g_down."""
     top, bottom = lows.dtype.type(np.inf), lows.dtype.type(-np.inf)
     group, low, high, violation = 0, top, bottom, bottom
     current, lowest, highest = -1, top, bottom
@@ -98,7 +98,7 @@ def _worst_group(spans, lows, highs):
 
 @inlined_loop
 def index_of_least(g_up, low, group, spans, lows):
-    """The coefficient of the group whose g_up is ``low``, the least one, and its row of K."""
+    """The coefficient of the group whose g_up is ``low``, the smallest one, and its row of K."""
     s = 0
     while s + 1 < len(spans) and (spans[s, 2] != group or lows[s] != low):
         s += 1
@@ -112,7 +112,7 @@ def index_of_least(g_up, low, group, spans, lows):
 
 @inlined_loop
 def best_partner(row, diagonal, own, g_down, low, group, spans):
-    """The j of the group with the greatest ratio (g_down_j - low)^2 / |k(x_i, .) - k(x_j, .)|^2 (second order).
+    """Second-order selection: the j of the group with the largest (g_down_j - low)^2 / |k(x_i, .) - k(x_j, .)|^2.
 
     Returns j, its row of K, g_down_j, and both parts of the ratio. j is -1 if all ratios are zero.
     """
@@ -130,7 +130,7 @@ def best_partner(row, diagonal, own, g_down, low, group, spans):
 
 @inlined_loop
 def better_partner(one, other):
-    """The partner with the greater ratio, or the first one if they are equal."""
+    """The partner with the larger ratio, or the first one if they are equal."""
     return other if other[3] * one[4] > one[3] * other[4] else one
 
 
@@ -147,7 +147,7 @@ def _take(step, i, j, c, lower, upper, epsilon):
     bottom = 0.0 if epsilon > 0.0 and c[j] > 0.0 > lower[j] else lower[j]
     step = min(step, top - c[i], c[j] - bottom)
     raised, lowered = c[i] + step, c[j] - step
-    # a bound is reached if only rounding is left: of its own size, as others may be much larger
+    # a bound is reached if only rounding is left, relative to its own size, as others may be much larger
     c[i] = top if top - raised <= 1e-14 * (abs(top) + step) else raised
     c[j] = bottom if lowered - bottom <= 1e-14 * (abs(bottom) + step) else lowered
     return step
@@ -155,7 +155,7 @@ def _take(step, i, j, c, lower, upper, epsilon):
 
 @summing_loop
 def restore_gradient(K, g, c, before, lower, upper, epsilon, g_up, g_down, spans):
-    """g from g_up or g_down, of which one is finite; where the box is a point neither is, and g is summed up anew."""
+    """g from g_up or g_down, of which one is finite; where the box is a point neither is, and g is recomputed."""
     change = c - before
     for s in range(len(spans)):
         for i in range(spans[s, 0], spans[s, 1]):

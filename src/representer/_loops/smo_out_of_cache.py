@@ -1,11 +1,11 @@
-"""SMO steps where the rows of K are in no cache: along conjugate directions, by one thread or by two.
+"""SMO steps where the rows of K do not fit the cache: along conjugate directions, by one thread or by two.
 
-A step then waits for the memory, so fewer steps pay, and so do two threads that read half of each row. Both threads
-take the same steps: each updates and searches one half of the spans and publishes what it has found, and both combine
-the two halves. On 8,192 float32 rows a step of two threads takes 3.4 microseconds where that of one takes 6.3, if each
-has a processor of its own; otherwise they give up after some time, and one of them goes on alone.
+A step is then memory-bound, so fewer steps pay, and so do two threads that each read half of each row. Both threads
+take the same steps: each updates and searches one half of the spans and publishes its result, and both combine the two
+halves. On 8,192 float32 rows a step of two threads takes 3.4 microseconds where that of one takes 6.3, if each has its
+own core; otherwise they time out, and one of them continues alone.
 
-What a half has found is one line of shared float64 memory (see `spin_barrier`): lines 0 and 1 hold the least g_up of
+The result of a half is one line of shared float64 memory (see `spin_barrier`): lines 0 and 1 hold the smallest g_up of
 each half and its index, lines 2 and 3 the best partner in each half.
 """
 
@@ -20,7 +20,7 @@ from representer._loops.smo import best_partner, better_partner, curvature_of, i
 BOTH = -1
 """The half of a thread that works alone."""
 STOP = 5
-"""The place in lines 0 and 1 of a request that both threads stop."""
+"""Index in lines 0 and 1 of the flag that asks both threads to stop."""
 
 
 @loop
@@ -29,8 +29,8 @@ def smo_steps_out_of_cache(
 ):
     """Steps on one group until its KKT violation is at most tol; returns (steps, violation).
 
-    A thread has ``half`` 0, 1 or BOTH. All arguments are shared but c, of which each thread has its own copy. Kd is
-    memory for K d. Threads stop where a direction is restarted after one of them has spun more than patience[0] +
+    A thread has ``half`` 0, 1 or BOTH. All arguments are shared except c, of which each thread has its own copy. Kd is
+    a buffer for K d. Threads stop at the next restart of a direction after one of them has spun more than patience[0] +
     patience[1] steps times, and leave lines[:2, STOP] set.
     """
     found, box = lines.view(np.float64), (lower, upper, epsilon)
@@ -55,7 +55,7 @@ def smo_steps_out_of_cache(
         if half != BOTH:
             spins += meet(lines, 2 + half, 3 - half, steps + 1)
         j, row_j, g_down_j, Kd_j = _partner_of_both(found[2], found[3], number, K.dtype.type)
-        if j < 0:  # no pair makes progress that rounding leaves visible
+        if j < 0:  # no pair makes progress beyond rounding
             break
         pair = i, j, g_down_j - low, curvature_of(K[row_i, row_j], diagonal, i, j), Kd_i - Kd_j
         length, kept, size, curvature = next_direction(pair, c, box, direction, size, curvature)
@@ -94,7 +94,7 @@ def _update_span(a, b, step, beta, Kd, g_up, g_down):
 
 @inlined_loop
 def _extremes_of_both(one, other, number):
-    """i of the least g_up, its row of K, g_up_i, the greatest g_down, (K d)_i, and whether to stop."""
+    """i of the smallest g_up, its row of K, g_up_i, the largest g_down, (K d)_i, and whether to stop."""
     first = one if one[1] <= other[1] else other
     high, stop = number(max(one[2], other[2])), one[STOP] + other[STOP] > 0.0
     return int(first[3]), int(first[4]), number(first[1]), high, number(first[6]), stop

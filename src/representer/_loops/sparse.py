@@ -20,7 +20,7 @@ def products(a_data, a_indices, a_starts, b_data, b_indices, b_starts, scratch, 
 
 @summing_loop
 def squared_distances(a_data, a_indices, a_starts, b_data, b_indices, b_starts, a, b, tile):
-    """tile_ij <- a_i + b_j - 2 tile_ij; close pairs are computed anew from differences, as for dense rows."""
+    """tile_ij <- a_i + b_j - 2 tile_ij; close pairs are recomputed from differences, as for dense rows."""
     closest, two = tile.dtype.type(0.01), tile.dtype.type(2.0)
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
@@ -78,7 +78,7 @@ def minima(a_data, a_indices, a_starts, b_data, b_indices, b_starts, scratch, ti
 
 @summing_loop
 def chi_squares(a_data, a_indices, a_starts, b_data, b_indices, b_starts, scratch, tile):
-    """tile_ij <- sum_f (a_if - b_jf)^2 / (a_if + b_jf), for entries >= 0: a_if itself where b_jf is zero."""
+    """tile_ij <- sum_f (a_if - b_jf)^2 / (a_if + b_jf), for entries >= 0: the term is a_if where b_jf is zero."""
     tiny = tile.dtype.type(1e-30)
     for i in range(tile.shape[0]):
         total = tile.dtype.type(0.0)

@@ -6,14 +6,14 @@ from representer._loops.jit import inlined_loop, inlined_summing_loop, loop, sum
 from representer._loops.simd.registers import BYTES, ROWS, VECTORS
 from representer._loops.simd.skinny_products import multiply_rows
 
-CLOSEST = 0.01  # squared distance, as a part of the squared norms, below which their difference loses digits
+CLOSEST = 0.01  # squared distance, as a fraction of the squared norms, below which their difference loses digits
 
 
 @loop
 def centres(raw, shift):
-    """shift_f <- the mean of column f, summed up in float64, or 0 if more than half of the column is 0.
+    """shift_f <- the mean of column f, summed in float64, or 0 if more than half of the column is 0.
 
-    Zeros stay zero then, and squared norms are at most twice those of centred columns.
+    Then zeros stay zero, and squared norms are at most twice those of centred columns.
     """
     sums, counts = np.zeros(raw.shape[1]), np.zeros(raw.shape[1])
     for i in range(raw.shape[0]):
@@ -27,7 +27,7 @@ def centres(raw, shift):
 
 @loop
 def used_columns(values, used):
-    """used_f <- whether column f has a number that is not 0."""
+    """used_f <- whether column f has a nonzero entry."""
     used[:] = False
     for i in range(values.shape[0]):
         row = values[i]
@@ -60,7 +60,7 @@ def from_differences(A, columns, weights, tile):
 
 @loop
 def differences_within(A, columns, weights, packed):
-    """The same for rows of A, each pair once: those of row i with all before it follow those of row i - 1.
+    """The same for rows of A, each pair once: the strict lower triangle, packed row by row.
 
     ``columns`` is A transposed and C-contiguous.
     """
@@ -96,28 +96,28 @@ def _differences(x, columns, weights, row):
 
 @summing_loop
 def products_within(A, a, raw, weights, packed):
-    """Distances as `from_products` has them, of pairs as `differences_within` lays them out.
+    """Distances as in `from_products`, of pairs packed as in `differences_within`.
 
-    Some rows with some columns at a time, whose products the registers hold: BLAS would need all pairs twice. There are
-    at least ROWS rows.
+    Blocks of rows and columns whose products fit the registers: BLAS would compute all pairs twice. There are at least
+    ROWS rows.
     """
     n, wide = A.shape[0], VECTORS * BYTES // A.itemsize
     if n < ROWS:
         raise ValueError("too few rows")
-    columns = np.zeros((n // wide + 1, A.shape[1], wide), A.dtype)  # those that are read together stand together
+    columns = np.zeros((n // wide + 1, A.shape[1], wide), A.dtype)  # columns that are read together are adjacent
     for i in range(n):
         group, row = columns[i // wide], A[i]
         for f in range(row.size):
             group[f, i % wide] = row[f]
     sums = np.empty((ROWS, wide), A.dtype)
     for start in range(0, n, ROWS):
-        first = min(start, n - ROWS)  # the last rows come with some of those before them
+        first = min(start, n - ROWS)  # the last rows overlap those before them
         for j in range(0, first + ROWS - 1, wide):
             multiply_rows(A, first, columns[j // wide], sums)
             for r in range(ROWS):
                 i = first + r
                 source, target = sums[r], packed[i * (i - 1) // 2 + j :]
-                if j + wide <= i:  # a length that is known when the code is made
+                if j + wide <= i:  # a length known at compile time
                     for q in range(wide):
                         target[q] = source[q]
                 else:
@@ -132,17 +132,17 @@ def from_products(A, B, a, b, raw_a, raw_b, weights, tile):
     """tile_ij <- a_i + b_j - 2 <A_i, B_j>, where a and b are the squared norms.
 
     The subtraction cancels when the squared distance of two points is below a hundredth of their squared norms; such
-    distances are computed anew as sum_f weights_f (raw_a_if - raw_b_jf)^2 from the rows before they were shifted and
-    scaled, so that near neighbours keep their digits.
+    distances are recomputed as sum_f weights_f (raw_a_if - raw_b_jf)^2 from the rows before shifting and scaling, so
+    that near neighbours keep their digits.
     """
     np.dot(A, B.T, tile)
-    for i in range(tile.shape[0]):  # on the diagonal is the point itself, and often no other is this near
+    for i in range(tile.shape[0]):  # the diagonal is the point itself, often the only one this near
         _from_norms(tile[i], a[i], b, raw_a[i], raw_b, weights, i)
 
 
 @inlined_summing_loop
 def _from_norms(row, a_i, b, x, raw_b, weights, likely):
-    """Distances of one point from its products with others; the search for close ones begins at ``likely``."""
+    """Distances of one point from its products with others; the search for close ones starts at ``likely``."""
     closest, two = row.dtype.type(CLOSEST), row.dtype.type(2.0)
     zero, one = row.dtype.type(0.0), row.dtype.type(1.0)
     n_close = zero  # counted in the row's own type, which keeps the loop vectorised
@@ -157,7 +157,7 @@ def _from_norms(row, a_i, b, x, raw_b, weights, likely):
 
 @summing_loop
 def _compute_anew(row, n_close, a_i, b, x, raw_b, weights, likely):
-    """The distances of close points, of which there are so many, from differences."""
+    """Recompute the distances of the ``n_close`` close points from differences."""
     for step in range(row.size):
         j = likely + step if likely + step < row.size else likely + step - row.size
         if row[j] < row.dtype.type(CLOSEST) * (a_i + b[j]):

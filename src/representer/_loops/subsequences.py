@@ -1,12 +1,12 @@
 """Sums over common subsequences of p letters, for sixteen pairs of strings at a time.
 
-Each pair has a lane, as in `alignment`. Letters are numbers; what fills strings up in x differs from what does in y.
-With m_ij = [x_i = y_j] and one row of P_q for each q < p,
+Each pair has a lane, as in `alignment`. Letters are integers; the padding of x differs from that of y. With m_ij = [x_i
+= y_j] and one row of P_q for each q < p,
 
     M_1 = m,   M_q(i, j) = m_ij P_(q-1)(i - 1, j - 1),   R_q(i, j) = M_q(i, j) + decay R_q(i, j - 1),
     P_q(i, j) = R_q(i, j) + decay P_q(i - 1, j),         the kernel is decay^2p sum_ij M_p(i, j)
 
-where q goes down, so that P_(q-1) is still that of the row before. All terms are positive: nothing cancels.
+where q descends, so that P_(q-1) is still that of the previous row. All terms are positive: nothing cancels.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Entries of symmetric matrices: mirrored, written twice, removed."""
+"""Symmetric matrices: mirroring, packing, writing both triangles, removing rows and columns."""
 
 import numpy as np
 
@@ -22,8 +22,8 @@ def mirror(tile, diagonal):
 
 @loop
 def unpack(values, diagonal, tile):
-    """A symmetric tile from its values below the diagonal, row after row; they may be the first ones in its memory."""
-    for i in range(tile.shape[0] - 1, 0, -1):  # from the last row on, so that none is overwritten before it has moved
+    """Unpack a symmetric tile from its packed lower triangle, which may be at the front of its own memory."""
+    for i in range(tile.shape[0] - 1, 0, -1):  # from the last row, so that none is overwritten before it moves
         source, target = values[i * (i - 1) // 2 : i * (i + 1) // 2], tile[i]
         for j in range(i):
             target[j] = source[j]
@@ -32,7 +32,7 @@ def unpack(values, diagonal, tile):
 
 @loop
 def half(matrix, index):
-    """Of the rows and columns at these places the values below the diagonal, row after row."""
+    """The packed values below the diagonal of the rows and columns at these indices."""
     n = index.size
     values = np.empty(n * (n - 1) // 2, matrix.dtype)
     for i in range(1, n):
@@ -55,8 +55,8 @@ def write_both(tile, out, row, column):
 
 @loop
 def compact(matrix, kept):
-    """Rows and columns that are kept (rising) move to the front of a matrix, of which the others may be left over."""
+    """Move the kept rows and columns (ascending) to the front of a matrix; the rest is left over."""
     for i in range(kept.size):
         source, target = matrix[kept[i]], matrix[i]
-        for j in range(kept.size):  # never overtakes what is still to be read, as kept[j] >= j
+        for j in range(kept.size):  # never overwrites unread entries, as kept[j] >= j
             target[j] = source[kept[j]]

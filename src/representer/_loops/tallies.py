@@ -10,15 +10,15 @@ from representer._loops.words import ODD
 
 @loop
 def tally(owners, keys, amounts, n):
-    """The sums of amounts by owner and key, as a CSR matrix of n rows whose columns are the keys in rising order.
+    """The sums of amounts by owner and key, as a CSR matrix of n rows whose columns are the keys in ascending order.
 
-    One amount alone is that of each. Returned are data, indices and starts of the rows, the keys of the columns, and
-    for each column the place of its first entry in the list.
+    A single amount applies to all. Returns data, indices and starts of the rows, the keys of the columns, and for each
+    column the index of its first entry in the list.
     """
     columns, names, examples = numbered(keys)
     places, starts = by_owner(owners, n)
     sums, several, size = np.zeros(names.size), amounts.size > 1, 0
-    # which columns a row has: a bit for each, and one for each word of such bits, so that few words are looked at
+    # a bitmap of the columns of a row, and a bitmap of its nonzero words, so that few words are scanned
     found, words = np.zeros(names.size // 64 + 1, np.uint64), np.zeros(names.size // 4096 + 1, np.uint64)
     indices, data = np.empty(keys.size, np.int32), np.empty(keys.size, np.float64)
     for i in range(n):
@@ -43,13 +43,13 @@ def tally(owners, keys, amounts, n):
 
 @inlined_loop
 def lowest(word):
-    """The number of the lowest bit that is one."""
+    """The index of the lowest set bit."""
     return ones(~word & (word - np.uint64(1)))
 
 
 @loop
 def by_owner(owners, n):
-    """The places of the list owner by owner, in the order of the list, and where those of each owner begin."""
+    """The indices of the list grouped by owner, in the order of the list, and where those of each owner start."""
     starts = np.zeros(n + 1, np.int32)
     for owner in owners:
         starts[owner + 1] += 1
@@ -64,9 +64,9 @@ def by_owner(owners, n):
 
 @loop
 def numbered(keys):
-    """The rank of each key among the different ones, these in rising order, and the first place of each.
+    """The rank of each key among the distinct ones, these in ascending order, and the first index of each.
 
-    Different keys are found by a table of twice their number, and only those are sorted.
+    Distinct keys are found by a hash table of twice their number, and only those are sorted.
     """
     shift, size, most = np.uint64(52), 0, 2048
     table = np.full(2 * most, -1, np.int32)
@@ -95,7 +95,7 @@ def numbered(keys):
 
 @loop
 def filled_table(names, shift, most):
-    """A table of twice ``most`` slots that finds the number of each name."""
+    """A hash table of twice ``most`` slots from names to their numbers."""
     table = np.full(2 * most, -1, np.int32)
     for number, name in enumerate(names):
         slot = (name * ODD) >> shift

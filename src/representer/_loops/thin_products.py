@@ -1,7 +1,7 @@
 """Products of a tile with a few vectors, row by row: each number is read while it is in the cache.
 
-BLAS copies the tile for a product with two or more columns, which takes longer than the product. Each return to Python
-between two products would wait for the interpreter's lock, and find its memory out of the cache.
+BLAS packs the tile for a product with two or more columns, which takes longer than the product. Each return to Python
+between two products would wait for the GIL, and find the data evicted from the cache.
 """
 
 from representer._loops.jit import inlined_loop, inlined_summing_loop, loop
@@ -17,7 +17,7 @@ def _inner_product(a, b):
 
 @inlined_loop
 def _add_rows(tile, V, t, sums):
-    """sums += sum_i V_it tile_i; four rows at a time, so that sums are loaded and stored once for these."""
+    """sums += sum_i V_it tile_i; four rows at a time, so that sums are loaded and stored once for four."""
     whole = tile.shape[0] // 4 * 4
     number = tile.dtype.type
     for i in range(0, whole, 4):
@@ -41,7 +41,7 @@ def forwards(tile, coef, out):
 
 @loop
 def backwards(tile, V, sums, out):
-    """out_t += sum_i V_it tile_i, summed over the tile in its own precision; ``sums`` is memory for a row."""
+    """out_t += sum_i V_it tile_i, summed over the tile in its own precision; ``sums`` is a buffer for a row."""
     for t in range(out.shape[0]):
         sums[:] = 0.0
         _add_rows(tile, V, t, sums)

@@ -11,7 +11,7 @@ SHORTEST_WORD = 2
 
 @loop
 def tokens(letters, starts, is_letter):
-    """Owner, hash, beginning and end of each run of at least two code points that are letters, text by text."""
+    """Owner, hash, start and end of each run of at least two code points that are letters, text by text."""
     owners, hashes = (
         np.empty(letters.size // SHORTEST_WORD + 1, np.int64),
         np.empty(letters.size // SHORTEST_WORD + 1, np.uint64),
@@ -34,7 +34,7 @@ def tokens(letters, starts, is_letter):
 
 @loop
 def rows_of(hashes, owners, length):
-    """The place of each row of so many words of one text, and a hash of the row."""
+    """The first word of each n-gram of ``length`` words of one text, and a hash of the n-gram."""
     places, found = np.empty(hashes.size, np.int64), np.empty(hashes.size, np.uint64)
     size = 0
     for p in range(hashes.size - length + 1):

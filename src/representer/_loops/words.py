@@ -1,7 +1,7 @@
-"""Keys of words: all stretches of k letters of a text, as unsigned 64-bit numbers that depend on the word alone.
+"""Keys of words: all substrings of k letters of a text, as unsigned 64-bit numbers that depend on the word alone.
 
-Up to eight letters below 128 are packed, seven bits each behind a leading one; other words are hashed, with the highest
-bit set. Two different hashed words have the same key with odds of 2^-63.
+Up to eight letters below 128 are packed, seven bits each after a leading one; other words are hashed, with the highest
+bit set. Two different hashed words have the same key with probability 2^-63.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ HASHED = np.uint64(1 << 63)
 
 @inlined_loop
 def mixed(x):
-    """The bits of a 64-bit number, each of which depends on all bits of x; different for different x."""
+    """A bijective mix of 64 bits: each bit of the result depends on all bits of x."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -39,7 +39,7 @@ def scattered(numbers):
 
 @loop
 def paired(hashes, step):
-    """The hash of each place and the place ``step`` further on."""
+    """The hash of each entry paired with the one ``step`` further on."""
     out = np.empty(max(hashes.size - step, 0), np.uint64)
     for i in range(out.size):
         out[i] = joined(hashes[i], hashes[i + step])
@@ -48,10 +48,10 @@ def paired(hashes, step):
 
 @loop
 def keys(letters, starts, length, hashes):
-    """The owner and the key of each word of so many letters, string by string.
+    """The owner and the key of each word of ``length`` letters, string by string.
 
-    String i has the letters from starts[i] to starts[i + 1]. ``hashes`` are those of the words that begin at each
-    letter, and not needed where all words are packed.
+    String i has the letters from starts[i] to starts[i + 1]. ``hashes`` are those of the words that start at each
+    letter, not needed where all words are packed.
     """
     size = 0
     for i in range(starts.size - 1):

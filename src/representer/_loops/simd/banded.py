@@ -1,4 +1,4 @@
-"""Substitution with a banded triangular factor, four rows and twelve columns at a time, as the registers hold them."""
+"""Substitution with a banded triangular factor, four rows and twelve columns at a time, which fit the registers."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ STEP = VECTORS * BYTES // 8
 def _step(L, Q, X, out, b, c):
     """X_b <- L_b^(-1) (Q - L X) for four rows and the columns from c on; out += the squares of the new rows.
 
-    L_b is the last square of L with its diagonal inverted, X the b rows before.
+    L_b is the last square block of L with its diagonal inverted, X the b rows before.
     """
     columns = slice(c, c + STEP)
     for i in range(ROWS):
@@ -25,7 +25,7 @@ def _step(L, Q, X, out, b, c):
 
 
 def _in_registers(typing_context, L, Q, X, out, b, c):
-    """The same as code that keeps its sums in registers, as compilers do not."""
+    """The same in code that keeps its sums in registers, which compilers do not."""
 
     def code(context, builder, signature, arguments):
         *arrays, b, c = arguments
@@ -38,7 +38,7 @@ def _in_registers(typing_context, L, Q, X, out, b, c):
             return registers.addresses(builder, builder.gep(array, [builder.add(builder.mul(row, columns), c)]))
 
         def entry(i, s):
-            """L_is as a vector, for each vector of a row."""
+            """L_is broadcast to a vector, for each vector of a row."""
             number = builder.load(builder.gep(L, [builder.add(builder.mul(c.type(i), width), s)]))
             return [registers.spread(builder, number)] * VECTORS
 
@@ -83,9 +83,9 @@ def _compiled_step(L, Q, X, out, b, c):
 def column_norms(L, Q, out):
     """out_c <- |(L^(-1) Q)_c|^2 for a banded lower triangular L of b + 1 diagonals; L^(-1) Q is not stored.
 
-    Rows of L come in groups of four that share their columns: L[i, s] is the entry of row i in column
-    4 (i // 4) - b + s, zero where that is left of the band; the diagonal is inverted. The number of rows and b are
-    multiples of four, the number of columns is one of twelve, and all arrays are contiguous.
+    Rows of L come in groups of four that share their columns: L[i, s] is the entry of row i in column 4 (i // 4) - b +
+    s, zero where that is left of the band; the diagonal is inverted. The number of rows and b are multiples of four,
+    the number of columns is a multiple of twelve, and all arrays are contiguous.
     """
     n, b = L.shape[0], L.shape[1] - ROWS
     if n % ROWS or b % ROWS or Q.shape[1] % STEP or Q.shape != (n, len(out)):

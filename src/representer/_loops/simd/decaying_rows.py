@@ -1,6 +1,6 @@
-"""Steps of recurrences along sixteen interleaved strings at a time, with what decays along them in registers.
+"""Recurrences along sixteen interleaved strings at a time, with the decaying sums in registers.
 
-Compilers keep it in memory, and turn the comparison of letters into numbers, which takes longer than all else.
+Compilers keep these in memory, and convert the comparison of letters to numbers, which takes longer than all else.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ def add_matches(x, i, y, before, out):
 
 
 def _vectors(builder, array, first):
-    """Addresses of the vectors of sixteen lanes from an index on, and what they hold."""
+    """Addresses and values of the vectors of sixteen lanes from an index on."""
     place = builder.gep(array.data, [first])
     count = registers.BYTES // 8
     place = builder.bitcast(place, ir.VectorType(place.type.pointee, count).as_pointer())
@@ -41,7 +41,7 @@ def _vectors(builder, array, first):
 
 
 def _walk(context, builder, arrays, i, start, visit):
-    """visit(index of the first lane, r, [x_i = y_t] before_t) gives r for the next t, from ``start`` on; the last r."""
+    """Fold r <- visit(index of the first lane, r, [x_i = y_t] before_t) over t, from ``start``; returns the last r."""
     x, y, before = arrays
     zeros, lanes = start[0].type(None), i.type(LANES)
     letters = _vectors(builder, x, builder.mul(i, lanes))[1]

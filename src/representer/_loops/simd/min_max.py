@@ -1,7 +1,7 @@
-"""The lesser and the greater of two numbers, in a form that compilers turn into vector instructions.
+"""Minimum and maximum of two numbers, in a form that compilers turn into vector instructions.
 
-Numba's own min and max keep a reduction scalar; LLVM's minnum and maxnum without NaNs do not. Updating the gradient
-bounds of 8,000 coefficients with their extremes takes a third of the time.
+Reductions with Numba's own min and max stay scalar; those with LLVM's minnum and maxnum without NaNs do not. Updating
+the gradient bounds of 8,000 coefficients with their extremes takes a third of the time.
 """
 
 from llvmlite import ir

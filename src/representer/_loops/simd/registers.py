@@ -1,17 +1,17 @@
 """Vectors of numbers that stay in registers, for the few loops whose sums compilers would keep in memory.
 
-Each function adds instructions to the code of an intrinsic.
+Each function emits instructions into an intrinsic.
 """
 
 from llvmlite import ir
 
 ROWS, VECTORS, BYTES = 4, 3, 32
-"""Sums of a step: rows, vectors in a row and bytes of a vector. Twelve vectors keep two units of additions busy."""
+"""Accumulators of a step: rows, vectors per row and bytes per vector. Twelve vectors keep two adders busy."""
 FUSED = ("contract",)
 
 
 def vector_of(number):
-    """The type of a vector of such numbers."""
+    """The vector type for numbers of this type."""
     return ir.VectorType(number, BYTES // (8 if isinstance(number, ir.DoubleType) else 4))
 
 
@@ -31,7 +31,7 @@ def store(builder, values, places):
 
 
 def spread(builder, number, count=None):
-    """A vector of one number again and again, so many times or as often as a register holds it."""
+    """Broadcast a number to a vector of ``count`` lanes, or of as many as a register holds."""
     lane = ir.IntType(32)
     vector = vector_of(number.type) if count is None else ir.VectorType(number.type, count)
     first = builder.insert_element(vector(ir.Undefined), number, lane(0))
@@ -39,13 +39,13 @@ def spread(builder, number, count=None):
 
 
 def greatest(builder, x, y):
-    """The greater one of each two numbers, of which none is NaN."""
+    """The elementwise maximum of two vectors without NaN."""
     flags = "nnan", "nsz"
     return builder.select(builder.fcmp_ordered(">", x, y, flags=flags), x, y)
 
 
 def transposed(builder, rows):
-    """The columns of a square whose rows are vectors: its corners change places, then the corners of each corner."""
+    """Transpose a square whose rows are vectors: swap its off-diagonal quadrants, then recurse into each quadrant."""
     n, lane = len(rows), ir.IntType(32)
     size = n // 2
     while size:
@@ -59,6 +59,6 @@ def transposed(builder, rows):
 
 
 def add_product(builder, add, sums, factors, others):
-    """sums + factors others, or minus, as ``add`` is the builder's fadd or fsub."""
+    """sums + factors * others, or minus, where ``add`` is the builder's fadd or fsub."""
     products = [builder.fmul(f, x, flags=FUSED) for f, x in zip(factors, others, strict=True)]
     return [add(a, p, flags=FUSED) for a, p in zip(sums, products, strict=True)]

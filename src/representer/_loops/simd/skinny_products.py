@@ -1,6 +1,6 @@
-"""Products of a tile with a few columns, four rows and three vectors at a time, as the registers hold them.
+"""Products of a tile with a few columns, four rows and three vectors at a time, which fit the registers.
 
-BLAS copies a tile into an order of its own before it multiplies, which pays for many columns only.
+BLAS packs a tile before it multiplies, which pays only for many columns.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ def multiply_rows(A, i, V, sums):
 
 
 def _in_registers(typing_context, A, i, V, sums):
-    """The same as code that keeps its sums in registers, as compilers do not."""
+    """The same in code that keeps its sums in registers, which compilers do not."""
 
     def code(context, builder, signature, arguments):
         A, i, V, sums = arguments
@@ -54,7 +54,7 @@ def _in_registers(typing_context, A, i, V, sums):
                 found = registers.load(builder, places)
                 registers.store(builder, found, registers.addresses(builder, at(2, i.type(r))))
 
-        # a stride that is known when the code is made makes the loop a quarter faster
+        # a stride known at compile time makes the loop a quarter faster
         (across, along), unit = strides[0], i.type(signature.args[0].dtype.bitwidth // 8)
         with builder.if_else(builder.icmp_signed("==", along, unit)) as (by_rows, by_columns):
             with by_rows:
@@ -78,10 +78,10 @@ def _compiled_rows(A, i, V, sums):
 
 @loop
 def add_product(A, V, out):
-    """out += A V; the sums of a row are those of A's type, ``out`` is float64.
+    """out += A V; rows are summed in A's precision, ``out`` is float64.
 
     Rows or columns of A are contiguous. Columns of V are taken in groups as wide as three vectors; the last group is
-    filled up with zeros.
+    padded with zeros.
     """
     n, wide = A.shape[0], VECTORS * BYTES // A.itemsize
     if V.shape[0] != A.shape[1] or out.shape[0] != n or out.shape[1] != V.shape[1]:
@@ -100,7 +100,7 @@ def add_product(A, V, out):
             for q in range(wide):
                 group[k, q] = V[k, c + q] if q < width else 0
         for i in range(0, n, ROWS):
-            first = min(i, n - ROWS)  # the last rows come with some of those before them
+            first = min(i, n - ROWS)  # the last rows overlap those before them
             multiply_rows(A, first, group, sums)
             for r in range(i - first, ROWS):
                 for q in range(width):
@@ -109,10 +109,11 @@ def add_product(A, V, out):
 
 @loop
 def add_symmetric(A, V, out, head, size, first, step):
-    """out += A V for some rows of a symmetric A, and for the columns that are the same.
+    """out += A V for some row blocks of a symmetric A, and for the mirrored column blocks.
 
-    A is cut into rows 0 : head, head : head + size, ... Of each part its square on the diagonal and what is right of it
-    are read. Part first, first + step, ... are multiplied, so that the sum over first = 0, ..., step - 1 is A V.
+    A is cut into row blocks 0 : head, head : head + size, ... For each block, its diagonal square and the columns right
+    of it are read. Blocks first, first + step, ... are multiplied, so that the sum over first = 0, ..., step - 1 is
+    A V.
     """
     n = A.shape[0]
     for stop in range(head + first * size, n + size, step * size):

@@ -1,7 +1,7 @@
-"""A spin barrier for two threads that work on the halves of one loop and meet several times in some microseconds.
+"""A spin barrier for two threads that work on the halves of one loop and meet every few microseconds.
 
-A lock of the system would take longer than their work. So each thread writes its results, and then its turn, to a line
-of the cache that only it writes, and reads the other thread's turn until that is reached.
+An operating-system lock would take longer than their work. So each thread writes its results, and then its turn, to a
+cache line that only it writes, and spins on the other thread's turn until that is reached.
 """
 
 from time import sleep
@@ -14,11 +14,11 @@ from numba.extending import intrinsic, overload
 from representer._loops.jit import STRICT
 
 LINE = 16
-"""Numbers of a line, of which the first one is the turn: two lines of the cache, which fetches two at a time."""
+"""Numbers per line, the first of which is the turn: two cache lines, as the hardware prefetches pairs."""
 
 
 def new_lines(count):
-    """So many lines, each in cache lines of its own."""
+    """``count`` lines, each in its own cache lines."""
     memory = np.zeros((count + 1) * LINE, np.int64)
     start = -(memory.ctypes.data // memory.itemsize) % LINE
     return memory[start : start + count * LINE].reshape(count, LINE)
@@ -30,18 +30,18 @@ def meet(lines, mine, other, turn):
     spins = 0
     while lines[other, 0] < turn:
         spins += 1
-        sleep(0)  # what is not compiled lets only one thread work at a time
+        sleep(0)  # interpreted code runs one thread at a time
     return spins
 
 
 def _turn_of(context, builder, signature, arguments):
-    """The address of the first number of a line."""
+    """The address of a line's turn."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     return builder.gep(array.data, [builder.mul(arguments[1], arguments[1].type(LINE))])
 
 
 def _stored(typing_context, lines, mine, turn):
-    """lines[mine, 0] <- turn, after all that was written before it."""
+    """lines[mine, 0] <- turn, ordered after all earlier writes."""
 
     def code(context, builder, signature, arguments):
         builder.store_atomic(arguments[2], _turn_of(context, builder, signature, arguments), "release", 8)
@@ -51,7 +51,7 @@ def _stored(typing_context, lines, mine, turn):
 
 
 def _loaded(typing_context, lines, other):
-    """lines[other, 0], before all that is read after it."""
+    """lines[other, 0], ordered before all later reads."""
 
     def code(context, builder, signature, arguments):
         return builder.load_atomic(_turn_of(context, builder, signature, arguments), "acquire", 8)

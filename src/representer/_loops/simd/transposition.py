@@ -1,4 +1,4 @@
-"""Transposed copies of tiles, by squares that the registers hold.
+"""Transposed copies of tiles, by squares that fit the registers.
 
 Compilers copy one number at a time, which on a tile of 256 x 512 float32 numbers takes three times as long.
 """
@@ -14,9 +14,9 @@ from representer._loops.simd import registers
 
 @loop
 def write_transposed(tile, out):
-    """out_ji <- tile_ij, by squares that the registers hold, or one by one where rows are not contiguous.
+    """out_ji <- tile_ij, by squares that fit the registers, or entry by entry where rows are not contiguous.
 
-    Four squares together are as wide as a line of the cache, which is read and written once then.
+    Four squares together are as wide as a cache line, which is then read and written once.
     """
     (h, w), size = tile.shape, registers.BYTES // tile.itemsize
     rows, columns = h - h % size, w - w % size
@@ -36,13 +36,13 @@ def write_transposed(tile, out):
 
 
 def write_square(tile, i, j, out):
-    """out_ji <- tile_ij for a square of vectors that begins at (i, j)."""
+    """out_ji <- tile_ij for a square of vectors that starts at (i, j)."""
     rows, columns = (slice(first, first + registers.BYTES // tile.itemsize) for first in (i, j))
     out[columns, rows] = tile[rows, columns].T
 
 
 def _in_registers(typing_context, tile, i, j, out):
-    """The same as code that turns rows into columns within registers, as compilers do not."""
+    """The same in code that transposes within registers, which compilers do not."""
 
     def code(context, builder, signature, arguments):
         tile, i, j, out = arguments
