@@ -1,16 +1,15 @@
-"""Threads: the tiles of a matrix, a map over them on several threads, and limits of BLAS threads.
+"""Threads: the tiles of a matrix, a map over them on several threads, and limits on BLAS threads.
 
-A tile fits the second-level cache. Tiles are cut into runs, a run is visited by one thread from its first to its last
-tile, and its sums are kept apart until all runs are added in their order. So a result does not depend on which thread
-was faster.
+A tile fits the L2 cache. Tiles are cut into runs; a run is visited by one thread from its first to its last tile, and
+its sums are kept separate until all runs are added in order. So results do not depend on which thread was faster.
 
-What is promised about bits: a map gives the same ones on every call, for any number of threads of ours, and whatever
-other threads of the process do, as BLAS has one thread during it. That limit belongs to the process, so it holds from
-the beginning of the first of several maps at the same time to the end of the last one. Outside of maps, as in
-factorisations of more than SMALL rows, BLAS uses as many threads as it is set to; last digits may depend on their
-number, and so on whether another thread is within a map.
+Reproducibility: a map gives bit-for-bit the same result on every call, for any number of our threads, and whatever
+other threads of the process do, as BLAS has one thread during it. That limit is process-wide, so with several
+concurrent maps it holds from the start of the first to the end of the last. Outside of maps, as in factorisations of
+more than SMALL rows, BLAS uses as many threads as it is set to; last digits may depend on their number, and so on
+whether another thread is within a map.
 
-An exception in the caller's thread, such as KeyboardInterrupt, ends all runs after the tile they are at.
+An exception in the caller's thread, such as KeyboardInterrupt, ends all runs after their current tile.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ from threadpoolctl import ThreadpoolController
 TILE_BYTES = 2**19
 RUNS = 16
 SMALL = 1000
-"""Rows of a matrix up to which one thread of BLAS is as fast as several."""
+"""Rows of a matrix up to which one BLAS thread is as fast as several."""
 INTERRUPT_SECONDS = 0.2
-"""How long a thread waits for others before it can be interrupted."""
+"""Seconds that a thread waits for others before it can be interrupted."""
 
 Tile = tuple[slice, slice]
 Part = TypeVar("Part")
 
 
 _alone = threading.local()
-"""depth: how many contexts of `one_thread` the present thread is in."""
+"""depth: how many contexts of `one_thread` the current thread is in."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Maps of the present thread take one thread if they are not told how many: tasks of a scheduler with its own."""
+    """Maps of the current thread use one thread by default: for tasks of a scheduler that has its own threads."""
     _alone.depth = getattr(_alone, "depth", 0) + 1
     try:
         yield
@@ -54,9 +53,9 @@ def one_thread() -> Iterator[None]:
 
 
 def default_threads() -> int:
-    """As many threads as OMP_NUM_THREADS says, else one for each core that this process may use.
+    """OMP_NUM_THREADS threads if that is set, else one for each core that this process may use.
 
-    It is one within `one_thread`.
+    One within `one_thread`.
     """
     if getattr(_alone, "depth", 0):
         return 1
@@ -87,9 +86,9 @@ def tile_shape(dtype: np.dtype) -> tuple[int, int]:
 
 
 def pairs(n_rows: int, n_columns: int, shape: tuple[int, int], symmetric: bool, first: int = 0) -> list[Tile]:
-    """All tiles as (rows, columns), or those from the first wanted row on.
+    """All tiles as (rows, columns), or those from row ``first`` on.
 
-    Of a symmetric matrix they are those of the lower triangle, square on the diagonal.
+    For a symmetric matrix, those of the lower triangle, square on the diagonal.
     """
     rows = [slice(first + part.start, first + part.stop) for part in split(n_rows - first, shape[0])]
     columns = split(n_columns, shape[1])
@@ -104,7 +103,7 @@ class _Stopped(BaseException):
 
 
 class _Run(list):
-    """Some tiles; iterating over them ends with an exception once a map around it has been given up."""
+    """A run of tiles; iterating over it raises an exception once an enclosing map has been abandoned."""
 
     def __init__(self, tiles: list, given_up: tuple[threading.Event, ...]):
         super().__init__(tiles)
@@ -118,28 +117,28 @@ class _Run(list):
 
 
 _around = threading.local()
-"""given_up: the events of the maps whose visits the present thread is in."""
+"""given_up: the events of the maps whose visits the current thread is in."""
 
 
 def attentive(parts: list) -> list:
-    """Parts of a tile that takes long; iterating over them ends as that over tiles does once a map is given up."""
+    """Parts of a slow tile; iterating over them ends like that over tiles once a map is abandoned."""
     return _Run(parts, getattr(_around, "given_up", ()))
 
 
 def map_tiles(
     tiles: list[Part], visit: Callable[[list[Part]], Any], *, threads: int | None = None, runs: int = RUNS
 ) -> Iterator[Any]:
-    """visit(run) for each run of tiles, on several threads; the results come in the order of the runs.
+    """Yield visit(run) for each run of tiles, computed on several threads, in the order of the runs.
 
     ``visit`` iterates over its run, which may raise between two tiles: see `_Run`. The caller's thread takes part: it
-    works while others wake up, which takes as long as some tiles.
+    works while others wake up, which takes as long as a few tiles.
     """
     runs = min(runs, len(tiles))
     end = threading.Event()
     given_up = (end, *getattr(_around, "given_up", ()))
     parts = [_Run(tiles[len(tiles) * r // runs : len(tiles) * (r + 1) // runs], given_up) for r in range(runs)]
     threads = min(threads or default_threads(), runs)
-    if threads == 1 or len(tiles) < 4:  # handing work to threads takes as long as a tile or two
+    if threads == 1 or len(tiles) < 4:  # dispatching takes as long as a tile or two
         with one_blas_thread():
             yield from map(visit, parts)
         return
@@ -154,31 +153,31 @@ def map_tiles(
                         break
                     pending[left] = _visited(visit, parts[left])
                 yield _result(pending[r])
-        except _Stopped:  # by the error of another run, or of a map around this one
+        except _Stopped:  # by an error in another run, or in an enclosing map
             end.set()
             raise _first_error(pending) from None
-        except BaseException:  # an error, an interrupt, or a caller that takes no further results
+        except BaseException:  # an error, an interrupt, or a caller that stops early
             end.set()
             raise
-        finally:  # no thread works on behind the caller's back
+        finally:  # no thread keeps running after this
             wait([run for run in pending if not run.cancel()])
 
 
 def _visit(visit: Callable[[list[Part]], Any], part: _Run) -> Any:
-    """Visit a run in a thread of the pool; maps inside it end with those around it."""
+    """Visit a run in a thread of the pool; nested maps end with the enclosing one."""
     _around.given_up = part.given_up
     try:
         with one_blas_thread():
             return visit(part)
     except BaseException:
-        part.given_up[0].set()  # the other runs of this map need not go on
+        part.given_up[0].set()  # the other runs of this map can stop
         raise
     finally:
         _around.given_up = ()
 
 
 def _visited(visit: Callable[[list[Part]], Any], part: _Run) -> Future[Any]:
-    """The caller's own visit; its error waits until it is this run's turn."""
+    """The caller's own visit; its error is raised when it is this run's turn."""
     run: Future[Any] = Future()
     try:
         run.set_result(visit(part))
@@ -188,7 +187,7 @@ def _visited(visit: Callable[[list[Part]], Any], part: _Run) -> Future[Any]:
 
 
 def _result(run: Future[Any]) -> Any:
-    """The result of a run. With timeouts: signal handlers of some libraries do not end the wait for a lock."""
+    """The result of a run. With timeouts, as signal handlers of some libraries do not interrupt the wait for a lock."""
     while True:
         try:
             return run.result(timeout=INTERRUPT_SECONDS)
@@ -198,7 +197,7 @@ def _result(run: Future[Any]) -> Any:
 
 
 def _first_error(runs: list[Future[Any]]) -> BaseException:
-    """What ended all runs."""
+    """The error that ended all runs."""
     wait([run for run in runs if not run.cancel()])
     errors = [run.exception() for run in runs if not run.cancelled()]
     return next((error for error in errors if error is not None and not isinstance(error, _Stopped)), _Stopped())
@@ -208,7 +207,7 @@ _pool = lru_cache(maxsize=4)(ThreadPoolExecutor)
 _taken = threading.Lock()
 
 
-def _begin_anew() -> None:
+def _reset_after_fork() -> None:
     """A forked process has none of its parent's threads, which would release their locks."""
     global _taken
     _pool.cache_clear()
@@ -217,12 +216,12 @@ def _begin_anew() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 @contextmanager
 def workers(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that stay for the next map, as starting them takes a millisecond; other ones for a map inside a map."""
+    """Threads that are kept for the next map, as starting them takes a millisecond; temporary ones for a nested map."""
     if not _taken.acquire(blocking=False):
         with ThreadPoolExecutor(threads) as pool:
             yield pool
@@ -234,13 +233,13 @@ def workers(threads: int) -> Iterator[ThreadPoolExecutor]:
 
 
 class _Entry:
-    """Stands for a context that has been entered."""
+    """A context that has been entered."""
 
 
 class _OneThread:
-    """Libraries that have one thread from the first `enter` to the last `leave`, of all threads of the process.
+    """Libraries that have one thread from the first `enter` to the last `leave`, over all threads of the process.
 
-    The entry of a context that was interrupted on its way out is garbage, and numbers of threads that an interrupt kept
+    The entry of a context that was interrupted on exit is garbage-collected, and thread counts that an interrupt kept
     from being restored are restored by the next context.
     """
 
@@ -265,7 +264,7 @@ class _OneThread:
 
     def _set(self, numbers: list[int]) -> None:
         for library, number in zip(self._libraries, numbers, strict=True):
-            # newer versions of threadpoolctl let no other thread than the first one that set a number change it
+            # newer versions of threadpoolctl let only the first thread that set a number change it
             release = getattr(library, "clear_controlling_thread", lambda force: None)
             release(force=True)
             library.set_num_threads(number)
@@ -273,12 +272,12 @@ class _OneThread:
 
 
 class _OneThreadEach(threading.local, _OneThread):
-    """The same for libraries whose number of threads is one number for each calling thread."""
+    """The same for libraries whose number of threads is set per calling thread."""
 
 
 @lru_cache(maxsize=1)
 def _blas_limits() -> list[_OneThread]:
-    """Limits of the libraries of BLAS: with a number for the process, and with one for each thread as OpenMP has it."""
+    """Limits of the BLAS libraries: with a process-wide thread count, and with one per thread, as in OpenMP."""
     libraries = ThreadpoolController().select(user_api="blas").lib_controllers
     openmp = [getattr(library, "threading_layer", "") == "openmp" for library in libraries]
     shared, own = ([lib for lib, each in zip(libraries, openmp, strict=True) if each == kind] for kind in (False, True))
@@ -287,7 +286,7 @@ def _blas_limits() -> list[_OneThread]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS uses one thread, in the whole process, until the last of such contexts is left."""
+    """BLAS uses one thread, in the whole process, until the last such context is left."""
     limits, entry = _blas_limits(), _Entry()
     try:
         for limit in limits:
@@ -299,14 +298,14 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def blas_threads_for(n: int) -> AbstractContextManager[None]:
-    """One thread for small matrices, which are done before BLAS has woken up its others."""
+    """One BLAS thread for small matrices, which are done before BLAS has woken up its others."""
     return one_blas_thread() if n <= SMALL else nullcontext()
 
 
 def buffer(dtype: np.dtype, shape: tuple[int, int] | None = None) -> Callable[[Tile], np.ndarray]:
-    """Memory for one tile at a time: a function from (rows, columns) to an uninitialised C-contiguous array.
+    """A reused buffer for one tile at a time: a function from (rows, columns) to an uninitialised C-contiguous array.
 
-    Tiles are at most of this shape, which is that of a full tile when not given.
+    Tiles have at most this shape, by default that of a full tile.
     """
     h, w = shape or tile_shape(dtype)
     memory = np.empty(h * w, dtype)
@@ -319,6 +318,6 @@ def buffer(dtype: np.dtype, shape: tuple[int, int] | None = None) -> Callable[[T
 
 
 def parts(inputs: Any) -> Callable[[slice], Any]:
-    """inputs[rows] for slices, each cut only once: a slice is used by many tiles, and by all threads."""
+    """inputs[rows] for slices, each computed only once: a slice is used by many tiles, and by all threads."""
     cut = lru_cache(maxsize=None)(lambda start, stop: inputs[start:stop])
     return lambda rows: cut(rows.start, rows.stop)
