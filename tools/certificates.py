@@ -1,4 +1,4 @@
-"""Hold the certificates of thousands of random fits against textbook solvers, and say which laws are broken.
+"""Check the certificates of thousands of random fits against textbook solvers, and report which laws are broken.
 
 All of them: python tools/certificates.py --machines 2000 --duals 1000 --processes 200
 One fit, with all that was compared: python tools/certificates.py --kind machine --seed 17
@@ -36,8 +36,8 @@ def main() -> int:
     parser.add_argument("--duals", type=int, default=1000)
     parser.add_argument("--processes", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--seed", type=int, help="one fit alone")
-    parser.add_argument("--kind", choices=list(JUDGES), default="machine", help="of which kind")
+    parser.add_argument("--seed", type=int, help="a single fit")
+    parser.add_argument("--kind", choices=list(JUDGES), default="machine", help="the kind of that fit")
     chosen = parser.parse_args()
     if chosen.seed is not None:
         return show(chosen.kind, chosen.seed)
@@ -68,7 +68,7 @@ def show(kind: str, seed: int) -> int:
 
 
 def print_rows(verdicts: dict[tuple[str, int], Verdict]) -> None:
-    """A row for each kind: fits, those that say "converged", those with as good a reference, and those broken."""
+    """A row for each kind: fits, those that converged, those with an equally good reference, and broken ones."""
     rows = defaultdict(list)
     for verdict in verdicts.values():
         for part in verdict.kind.split(" + "):  # loss and regulariser

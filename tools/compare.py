@@ -1,9 +1,9 @@
-"""Time two checkouts of the library against each other, in turns, so that a slow minute is slow for both.
+"""Time two checkouts of the library against each other, alternately, so that a slow minute is slow for both.
 
     python tools/compare.py path/to/before path/to/after [rows, such as "svc" "ridge"] [--rounds 3]
 
 Each checkout is a server process with its own compiled loops; rows are fits and products like those of benchmarks/.
-Prints median seconds, their ratio, and the ratio of the peaks of resident memory; rows above 1.10 are marked.
+Prints median seconds, their ratio, and the ratio of peak resident memory; rows above 1.10 are marked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def regression(n: int, d: int = 10) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rows() -> dict[str, Callable[[], Callable[[], Any]]]:
-    """For each row a function that makes the data and returns what is timed."""
+    """For each row, a function that builds the data and returns the function to time."""
     import representer as r
     from representer import kernels as k
     from representer.losses import Hinge
@@ -161,7 +161,7 @@ def huber() -> Any:
 
 
 def serve() -> None:
-    """Answer "row" with seconds and the peak of resident memory, until the input ends."""
+    """Answer each row name with seconds and peak resident memory, until the input ends."""
     import warnings
 
     warnings.simplefilter("ignore")
@@ -171,7 +171,7 @@ def serve() -> None:
         if name not in ready:
             ready.clear()
             ready[name] = known[name]()
-            ready[name]()  # compiles, and gets memory that the system may take long to give
+            ready[name]()  # compiles loops, and touches memory that is slow to get
         start = time.perf_counter()
         ready[name]()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""Damages model files in many ways and loads them: only LoadError may come of it, in twice their memory and 4 MiB.
+"""Damage model files in many ways and load them: only LoadError may be raised, within twice their size plus 4 MiB.
 
 python tools/damaged_files.py --count 1000000 [--seed 0]
 """
@@ -26,9 +26,9 @@ from representer.io import tensor_layout
 from representer.kernels import RBF, Graphs, Jaccard, Linear, Normalized, Spectrum, WeisfeilerLehman
 
 SPARE = 2**22
-"""Bytes that are allowed beyond twice the file here: `load` allows more, which small files could not exceed."""
+"""Bytes allowed beyond twice the file: `load` allows more, which small files could not exceed."""
 MEASURED = 51
-"""One in so many files has its memory measured, which is slow."""
+"""One in this many files has its memory measured, which is slow."""
 
 
 def models(rng):
@@ -47,24 +47,24 @@ def models(rng):
 
 
 def refused(*args, **kwargs):
-    """What stands in the place of all that a file must not reach."""
+    """Replaces every function that a file must not reach."""
     raise AssertionError(f"a file ran code: {args!r}")
 
 
 def forbid():
-    """Have code that a file might run end the program."""
+    """Make any code that a file might run end the program."""
     builtins.eval = os.system = os.popen = subprocess.Popen = refused
 
 
 def measured(damaged):
-    """Load with the memory watched."""
+    """Load while measuring memory."""
     tracemalloc.start()
     with suppress(representer.LoadError):
         representer.load(damaged)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     if peak > 2 * len(damaged) + SPARE:
-        raise AssertionError(f"{peak} bytes were taken for a file of {len(damaged)}")
+        raise AssertionError(f"loading a file of {len(damaged)} bytes took {peak}")
 
 
 def main():
@@ -89,7 +89,7 @@ def main():
                 loaded += 1
     print(
         f"{total} damaged files in {process_time() - begin:.0f} s of CPU: {loaded} were loaded as models, all others "
-        f"raised LoadError; memory was measured of one in {MEASURED}."
+        f"raised LoadError; memory was measured for one in {MEASURED}."
     )
 
 

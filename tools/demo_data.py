@@ -1,4 +1,4 @@
-"""Writes the table of flats that `representer demo` fits: made up, with gaps, categories, an id and a column of noise.
+"""Write the table of flats that `representer demo` fits: synthetic, with gaps, categories, an id and a column of noise.
 
 python tools/demo_data.py
 """

@@ -1,10 +1,10 @@
-"""Plant one fault after the other in a copy of the library, and see which the tests of its room let through.
+"""Mutation testing: plant faults one by one in a copy of the library, and see which ones the tests of its room miss.
 
 The faults, and which no longer match the source: python tools/mutants.py --list
 One room: python tools/mutants.py --only losses
 All of them, two at a time: python tools/mutants.py --jobs 2
 
-The faults stand in tools/mutants.toml: a text that occurs exactly once in its file, and what takes its place.
+Faults are listed in tools/mutants.toml: a text that occurs exactly once in its file, and its replacement.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PASSED, FAILED = 0, 1
 
 @dataclass(frozen=True)
 class Fault:
-    """What stands in a file of a room, what takes its place, and the tests that should notice."""
+    """A text in a file of a room, its replacement, and the tests that should notice."""
 
     number: int
     room: str
@@ -41,7 +41,7 @@ class Fault:
 
     @property
     def matches(self) -> int:
-        """How often the old text occurs."""
+        """How many times the old text occurs."""
         path = ROOT / "src/representer" / self.file
         return path.read_text(encoding="utf-8").count(self.old) if path.exists() else 0
 
@@ -62,11 +62,11 @@ class Outcome:
 def main() -> int:
     """Exit code 0 if all chosen faults match the source and are caught."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="ROOM", help="faults of this room alone")
-    parser.add_argument("--fault", type=int, metavar="NUMBER", help="one fault alone")
+    parser.add_argument("--only", metavar="ROOM", help="only faults of this room")
+    parser.add_argument("--fault", type=int, metavar="NUMBER", help="a single fault")
     parser.add_argument("--list", action="store_true", help="print the faults, and run nothing")
-    parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
-    parser.add_argument("--limit", type=float, default=900.0, metavar="SECONDS", help="time of one run of tests")
+    parser.add_argument("--jobs", type=int, default=1, help="number of parallel runs")
+    parser.add_argument("--limit", type=float, default=900.0, metavar="SECONDS", help="time limit for one run of tests")
     chosen = parser.parse_args()
     faults = [f for f in read() if chosen.only in (None, f.room) and chosen.fault in (None, f.number)]
     if not faults:
@@ -85,7 +85,7 @@ def main() -> int:
 
 
 def read() -> list[Fault]:
-    """All faults of tools/mutants.toml; those of a room are for its own tests, if they do not name others."""
+    """All faults of tools/mutants.toml; those of a room run its own tests unless they name others."""
     table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     rows = [(room, row) for room, rows in table.items() for row in rows]
     return [
@@ -95,7 +95,7 @@ def read() -> list[Fault]:
 
 
 def run(faults: list[Fault], jobs: int, limit: float) -> list[Outcome] | None:
-    """The outcomes, each printed when it is known; None if the tests fail without any fault."""
+    """The outcomes, each printed when known; None if the tests fail without any fault."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for job in range(jobs):
@@ -114,7 +114,7 @@ def run(faults: list[Fault], jobs: int, limit: float) -> list[Outcome] | None:
         for tests in sorted({fault.tests for fault in faults}):
             code, _ = _pytest(copy, tests, limit)
             if code != PASSED:
-                print(f"{' '.join(tests)} fails without a fault (code {code}); mend it first.")
+                print(f"{' '.join(tests)} fails without a fault (code {code}); fix it first.")
                 return None
         copies.put(copy)
         with ThreadPoolExecutor(jobs) as pool:
@@ -122,7 +122,7 @@ def run(faults: list[Fault], jobs: int, limit: float) -> list[Outcome] | None:
 
 
 def summarise(outcomes: list[Outcome]) -> int:
-    """Print the share caught in each room, and return how many survived."""
+    """Print the number caught in each room, and return how many survived."""
     survivors = [outcome for outcome in outcomes if not outcome.caught]
     print()
     for room in dict.fromkeys(outcome.fault.room for outcome in outcomes):
@@ -136,7 +136,7 @@ def summarise(outcomes: list[Outcome]) -> int:
 
 
 def _copy(to: Path) -> Path:
-    """A copy of the library and its tests, with compiled loops as they are."""
+    """A copy of the library and its tests, compiled loops included."""
     to.mkdir()
     for name in COPIED:
         if (ROOT / name).is_dir():
@@ -147,32 +147,32 @@ def _copy(to: Path) -> Path:
 
 
 def _plant(copy: Path, fault: Fault, limit: float) -> Outcome:
-    """Run the tests with the fault in place, and take it out again, with the time stamp that caches know."""
+    """Run the tests with the fault in place, and revert it, with the time stamp that caches know."""
     path = copy / "src/representer" / fault.file
     text, stamp = path.read_text(encoding="utf-8"), path.stat()
     try:
         path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
-        _forget_loops(copy, fault)
+        _delete_compiled(copy, fault)
         code, seconds = _pytest(copy, fault.tests, limit)
     finally:
         path.write_text(text, encoding="utf-8")
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-        _forget_loops(copy, fault)
+        _delete_compiled(copy, fault)
     how = "out of time" if code is None else "a test failed" if code == FAILED else f"pytest ended with {code}"
     return Outcome(fault, code != PASSED, how, seconds)
 
 
-def _forget_loops(copy: Path, fault: Fault) -> None:
-    """Compiled loops that a fault may be part of: a loop's cache does not know the loops that it calls."""
+def _delete_compiled(copy: Path, fault: Fault) -> None:
+    """Delete compiled loops that may contain the fault: a loop's cache does not track the loops that it calls."""
     if fault.file.startswith("_loops"):
         for path in (copy / "src").rglob("*.nb[ic]"):
             path.unlink()
 
 
 def _pytest(copy: Path, tests: tuple[str, ...], limit: float) -> tuple[int | None, float]:
-    """The exit code, None if time ran out, and the seconds."""
+    """The exit code, or None after a timeout, and the seconds."""
     environment = os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("NUMBA_CACHE_DIR", None)  # copies keep their caches apart
+    environment.pop("NUMBA_CACHE_DIR", None)  # each copy has its own cache
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     started = perf_counter()
     try:
