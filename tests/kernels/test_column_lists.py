@@ -65,5 +65,5 @@ def test_frequent_keys_fit_the_memory(rng, monkeypatch):
 
 def test_other_columns():
     A, B = (SparseVectors.of(sparse.csr_array(np.ones((20, d)))) for d in (3, 4))
-    with pytest.raises(ValueError, match="other columns"):
+    with pytest.raises(ValueError, match="have different columns"):
         A.products(B, np.empty((20, 20)))

@@ -104,7 +104,7 @@ def test_other_kinds_of_columns():
 
 
 def test_frames_that_say_nothing_are_refused():
-    with pytest.raises(TypeError, match="takes a data frame, and this is a ndarray"):
+    with pytest.raises(TypeError, match="takes a data frame, but this is a ndarray"):
         kernel_for(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="a is the same number in all rows; b is empty"):
         kernel_for(pd.DataFrame({"a": [1, 1], "b": [None, None]}))

@@ -172,7 +172,7 @@ def test_one_graph_is_not_a_list(one):
 @each(
     ("graphs", "message"),
     [
-        (["CCO"], "Input 0 is 'CCO', which is no graph"),
+        (["CCO"], "Input 0 is 'CCO', which is not a graph"),
         ([2.0 * adjacency()], "entries other than 0 and 1"),
         ([(adjacency(), "CC")], "Graph 0 has 4 nodes and 2 node labels"),
         ([(adjacency(), {0: "C"})], "Node 1 of graph 0 has no label"),

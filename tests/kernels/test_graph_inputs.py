@@ -145,5 +145,5 @@ def test_restored_graphs_are_the_same():
 )
 def test_parts_that_would_leave_their_arrays_are_refused(name, value):
     parts = parts_of(Graphs([(0, 1), (1, 2), (3, 4)], [0, 0, 0, 1, 1]))
-    with pytest.raises(ValueError, match=r"do not fit|lead out"):
+    with pytest.raises(ValueError, match=r"do not fit together|point outside"):
         Graphs.restored(**parts | {name: value})

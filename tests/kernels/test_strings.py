@@ -105,7 +105,7 @@ def test_reverse_complement():
     letters = Letters.of(["ACGTN", "aacg", "RY"], Spectrum())
     other = reverse_complement(letters)
     assert [other.text(*other.starts[i : i + 2]) for i in range(3)] == ["NACGT", "cgtt", "RY"]
-    with pytest.raises(ValueError, match="String 1 has the letter 'Z', which is no nucleotide"):
+    with pytest.raises(ValueError, match="String 1 has the letter 'Z', which is not a nucleotide"):
         Spectrum(2, both_strands=True)(["ACGT", "AZ"])
     values, names = Spectrum(2, both_strands=True).features(["AAC"])
     assert dict(zip(names, values.toarray()[0], strict=True)) == {"AA": 1.0, "AC": 1.0, "GT": 1.0, "TT": 1.0}

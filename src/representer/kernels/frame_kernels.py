@@ -89,7 +89,7 @@ def kernel_for(frame: Any) -> FrameKernel:
     [1.0, 0.17, 0.6]
     """
     if not hasattr(frame, "columns"):
-        raise TypeError(f"kernel_for takes a data frame, and this is a {type(frame).__name__}.")
+        raise TypeError(f"kernel_for takes a data frame, but this is a {type(frame).__name__}.")
     checks.number_of(frame)
     columns = [look_at(frame[name], name) for name in frame.columns]
     whole, gaps = _parts(columns, frame)
@@ -185,7 +185,7 @@ def _strings(values: list[str], name: Any, gaps: bool) -> Column:
     if words >= 3.0:
         return Column(name, "text", f"texts of {words:.0f} words on average", gaps)
     if count == n:
-        return Column(name, "none", "a different word in each row, such as a name or a number of an article")
+        return Column(name, "none", "a different word in each row, such as a name or an article number")
     return Column(name, "word", f"{count} different words", gaps)
 
 

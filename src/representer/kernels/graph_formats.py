@@ -40,7 +40,7 @@ def read(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawG
         if recognises(x):
             return reader(x, i, node_label, edge_label)
     raise TypeError(
-        f"Input {i} is {x!r:.80}, which is no graph; pass graphs of networkx, igraph, PyTorch Geometric or RDKit, "
+        f"Input {i} is {x!r:.80}, which is not a graph; pass graphs of networkx, igraph, PyTorch Geometric or RDKit, "
         "pairs (adjacency matrix, node labels), triples (edges, node labels, edge labels), or Graphs(...)."
     )
 
@@ -142,7 +142,7 @@ def _feature_labels(x: Any, wanted: str | None, default: str, i: int, what: str)
     rows = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
     if np.any(rows != np.round(rows)):
         raise ValueError(
-            f"The {what} attribute {wanted or default!r} of graph {i} holds real numbers, which are no labels; "
+            f"The {what} attribute {wanted or default!r} of graph {i} holds real numbers, which are not labels; "
             f"name an attribute with labels by {what}_label, or round them first."
         )
     if rows.ndim == 1:

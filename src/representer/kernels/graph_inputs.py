@@ -130,10 +130,10 @@ class Graphs:
         shapes = [indptr.shape, self.node_labels.shape, indices.shape, self.edge_labels.shape]
         keys = indices.dtype.kind == "i" and self.node_labels.dtype == self.edge_labels.dtype == np.uint64
         if not (rising and keys and shapes == [(starts[-1] + 1,), (starts[-1],), (indptr[-1],), (indptr[-1],)]):
-            raise ValueError("The parts of these graphs do not fit each other.")
+            raise ValueError("The parts of these graphs do not fit together.")
         first, last = starts[:-1][self.owner], starts[1:][self.owner]
         if np.any((indices < first[self.sources]) | (indices >= last[self.sources])):
-            raise ValueError("Edges of these graphs lead out of them.")
+            raise ValueError("Edges of these graphs point outside their graph.")
         return cls._with(**parts)  # without the check's caches, which take more memory than a file may
 
     # ---- slicing ----

@@ -275,7 +275,7 @@ class SparseVectors(Prepared):
         if (self.keys is None) != (other.keys is None) or (
             self.keys is None and self.values.shape[1] != other.values.shape[1]
         ):  # the loop would read beyond its memory
-            raise ValueError("Two sets of sparse inputs have other columns; prepare one of them like= the other.")
+            raise ValueError("Two sets of sparse inputs have different columns; prepare one with like= the other.")
 
     def products(self, other: SparseVectors, tile: np.ndarray) -> None:
         if min(len(self), len(other)) <= A_FEW_ROWS:

@@ -272,8 +272,8 @@ def _table(X: Any, name: str) -> np.ndarray:
         table = np.array(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{name} takes a table with a rank or score for each item, and X is none; make one from lists of items "
-            "in their order by ranks(orders)."
+            f"{name} takes a table with a rank or score for each item, but X is not one; build it from "
+            "lists of items in their order with ranks(orders)."
         ) from None
     if table.ndim != 2:
         raise ValueError(

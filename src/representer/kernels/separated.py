@@ -147,7 +147,7 @@ def _numbers(kernel: Any, X: Any, x: Any) -> tuple[np.ndarray, np.ndarray, np.nd
     """The rows X and the row x in float64, and the length scales."""
     rows, one = checks.vectors(X, kernel), checks.vectors(x, kernel)
     if not isinstance(rows, np.ndarray) or not isinstance(one, np.ndarray):
-        raise TypeError("Columns of sparse rows are too many to be told apart; fit to X.toarray().")
+        raise TypeError("Sparse rows have too many columns to separate; fit to X.toarray().")
     return rows.astype(np.float64), one.astype(np.float64)[0], checks.length_scale(kernel.length_scale, rows.shape[1])
 
 

@@ -102,7 +102,7 @@ def reverse_complement(letters: Letters) -> Letters:
         place = int(np.argmin(known))
         raise ValueError(
             f"String {int(np.searchsorted(letters.starts, place, 'right')) - 1} has the letter "
-            f"{chr(int(letters.codes[place]))!r}, which is no nucleotide, so it has no other strand; "
+            f"{chr(int(letters.codes[place]))!r}, which is not a nucleotide, so it has no complement; "
             "use both_strands=False or remove it."
         )
     ends = np.repeat(letters.starts[1:] + letters.starts[:-1] - 1, letters.lengths)

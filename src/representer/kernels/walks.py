@@ -87,7 +87,7 @@ class RandomWalk(Kernel):
         if self.decay * walks.radius * max(walks.radius, other) >= 1.0:
             bound = 1.0 / (walks.radius * max(walks.radius, other))
             raise ValueError(
-                f"decay is {self.decay!r}, for which the sum over walks does not end: the adjacency matrices have "
+                f"decay is {self.decay!r}, for which the sum over walks diverges: the adjacency matrices have "
                 f"spectral radii up to {max(walks.radius, other):.4g}; use a decay below {bound:.3g}."
             )
         return walks
