@@ -100,7 +100,7 @@ def test_other_rows_and_other_fits_are_errors_and_leave_the_checkpoint(Xy, tmp_p
     with pytest.raises(ValueError, match="is of other rows than these; remove it"):
         descent(rows(X + 1.0, target=y, checkpoint=path))
     other = rows(X, target=y, checkpoint=path)
-    with pytest.raises(ValueError, match="is of another fit to these rows: their pass 1 differs"), other.fitting():
+    with pytest.raises(ValueError, match="is of another fit to these rows: its pass 1 differs"), other.fitting():
         other.total(Step(np.ones(3)))
     assert path.read_bytes() == before
 

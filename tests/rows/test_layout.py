@@ -75,9 +75,9 @@ def test_faults_name_the_batch(layout, batch, message):
 def test_later_batches_must_be_like_the_first():
     first = signature(np.ones((2, 3)))
     same_layout(np.ones((5, 3)), first, "It")
-    with pytest.raises(ValueError, match="Batch 2 has other columns than those before it: 4 where they have 3"):
+    with pytest.raises(ValueError, match="Batch 2 has different columns from those before it: 4 where they have 3"):
         same_layout(np.ones((5, 4)), first, "Batch 2")
-    with pytest.raises(ValueError, match="other type than those before it: float32 where they have float64"):
+    with pytest.raises(ValueError, match="different type from those before it: float32 where they have float64"):
         same_layout(np.ones((5, 3), np.float32), first, "It")
-    with pytest.raises(ValueError, match="other names"):
+    with pytest.raises(ValueError, match="different names"):
         same_layout(FRAME[["a", "b"]], signature(FRAME[["a", "t"]]), "It")

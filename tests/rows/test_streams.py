@@ -79,7 +79,7 @@ def test_unequal_batches_are_named(X):
         yield X[:10]
         yield X[10:20, :2]
 
-    with pytest.raises(ValueError, match="Batch 1 has other columns than those before it: 2 where they have 3"):
+    with pytest.raises(ValueError, match="Batch 1 has different columns from those before it: 2 where they have 3"):
         StreamRows(Opened(unequal), Layout()).total(lambda X, y, w: (X.sum(),))
     with pytest.raises(ValueError, match="Batch 1 has no targets, unlike those before it"):
         StreamRows(Opened(lambda: [(X, X[:, 0]), (X,)]), Layout()).map(lambda X, y, w: 0)
@@ -129,5 +129,5 @@ def test_a_stream_that_is_shorter_when_it_is_opened_again():
 
     data = StreamRows(Opened(batches), Layout())
     assert len(data) == 12
-    with pytest.raises(ValueError, match=r"8 came in this pass, and 12 are known of; a stream has to be the same"):
+    with pytest.raises(ValueError, match=r"8 came in this pass, and 12 were known; a stream must be the same"):
         data.total(lambda X, y, w: y.sum())

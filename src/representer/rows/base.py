@@ -96,7 +96,7 @@ class Rows:
         if passes > self.passes:
             raise ValueError(
                 f"This fit reads all rows {passes} times ({why}), but they come from a generator, which can be read "
-                "once; pass a function that opens it anew each time, rows(lambda: ...), or files."
+                "once; pass a function that reopens it each time, rows(lambda: ...), or files."
             )
 
     @contextmanager

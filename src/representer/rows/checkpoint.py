@@ -54,8 +54,8 @@ class Journal:
         found, self._entries, self._next_block = _read(self.path)
         if found != self._fingerprint:
             raise ValueError(
-                f"The checkpoint {self.path} is of other rows than these; remove it to begin anew, or give the rows "
-                "that it is of."
+                f"The checkpoint {self.path} is of other rows than these; remove it to start over, or pass the rows "
+                "that it was written for."
             )
 
     def total(self, rows: Rows, part: Part) -> Sums:
@@ -70,8 +70,8 @@ class Journal:
             known, sums = self._entries[number]
             if known != key:
                 raise ValueError(
-                    f"The checkpoint {self.path} is of another fit to these rows: their pass {number + 1} differs; "
-                    "remove it to begin anew, or use the parameters that it was written with."
+                    f"The checkpoint {self.path} is of another fit to these rows: its pass {number + 1} differs; "
+                    "remove it to start over, or use the parameters that it was written with."
                 )
             if number < len(self._entries) - 1 or not self._next_block:
                 return _copy(sums)

@@ -168,8 +168,8 @@ def _mapped(path: Path) -> np.ndarray:
 def _same_types(first: dict[str, Any], here: dict[str, Any], path: Path, before: Path) -> None:
     if missing := [name for name in first if name not in here]:
         raise ValueError(
-            f"{path} has no column {', '.join(map(repr, missing))}, which {before} has; write it anew, or leave these "
-            "out by columns=."
+            f"{path} has no column {', '.join(map(repr, missing))}, which {before} has; rewrite it, or leave these "
+            "columns out with columns=."
         )
     for name, kind in here.items():
         if first.get(name) != kind:

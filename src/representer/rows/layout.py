@@ -129,7 +129,7 @@ def same_layout(X: Any, first: tuple[Any, ...], where: str) -> None:
     for mine, expected, what in zip(here, first, ("columns", "type", "names"), strict=True):
         if mine != expected:
             raise ValueError(
-                f"{where} has other {what} than those before it: {_shown(mine)} where they have {_shown(expected)}."
+                f"{where} has different {what} from those before it: {_shown(mine)} where they have {_shown(expected)}."
             )
 
 

@@ -86,7 +86,7 @@ class Generated(Source):
 
 
 ONCE = (
-    "These rows come from a generator, which is exhausted after one pass, and {}; pass a function that opens it anew "
+    "These rows come from a generator, which is exhausted after one pass, and {}; pass a function that reopens it "
     "each time, rows(lambda: ...), or files."
 )
 
@@ -144,8 +144,8 @@ class StreamRows(Rows):
             yield block
         if self._counted not in (None, done):
             raise ValueError(
-                f"The rows end early or late: {done:,} came in this pass, and {self._counted:,} are known of; a "
-                "stream has to be the same each time that it is opened."
+                f"The number of rows has changed: {done:,} came in this pass, and {self._counted:,} were known; a "
+                "stream must be the same each time it is opened."
             )
         self._counted = done
 

@@ -163,10 +163,12 @@ def test_faults(Xy, arrays):
         dask_rows.DaskRows(frame, y)
     whole = X.rechunk({1: -1})
     broken = da.concatenate([whole, whole.map_blocks(lambda part: part[:, :2], meta=np.zeros((0, 3)))])
-    with pytest.raises(ValueError, match=r"Partition \d has other columns than those before it: 2 where they have 3"):
+    with pytest.raises(
+        ValueError, match=r"Partition \d has different columns from those before it: 2 where they have 3"
+    ):
         rows(broken, target=da.concatenate([y, y])).total(part())
     with pytest.raises(
-        ValueError, match=r"Partition [5-9] has other columns than those before it: 2 where they have 3"
+        ValueError, match=r"Partition [5-9] has different columns from those before it: 2 where they have 3"
     ):
         rows(broken, target=da.concatenate([y, y])).sample(6000)
 

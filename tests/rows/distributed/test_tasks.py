@@ -30,7 +30,7 @@ def test_sums_are_cut_as_elsewhere_and_on_one_thread(rng):
 
 def test_faults_name_the_partition():
     X = np.ones((4, 2))
-    with pytest.raises(ValueError, match="Partition 3 has other columns than those before it: 2 where they have 5"):
+    with pytest.raises(ValueError, match="Partition 3 has different columns from those before it: 2 where they have 5"):
         tasks.summed(tasks.Parcel(len), X, None, None, 3, tasks.signature(np.ones((4, 5))))
     with pytest.raises(ValueError, match="Partition 2 has 4 rows of inputs and 3 targets"):
         tasks.block_of(X, np.ones(3), None, 2, None)
