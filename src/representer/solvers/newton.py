@@ -339,7 +339,7 @@ def _factor(matrix: Workspace, rows: np.ndarray, R: np.ndarray, strength: float)
         except np.linalg.LinAlgError:
             continue
     raise np.linalg.LinAlgError(
-        "The kernel matrix is far from positive semidefinite; look at it with representer.psd.report."
+        "The kernel matrix is far from positive semidefinite; check it with representer.psd.report."
     )
 
 

@@ -194,5 +194,6 @@ def require_finite(values: np.ndarray) -> None:
     """Raise if kernel values are not finite, on which steps would never end."""
     if not np.isfinite(values).all():
         raise ValueError(
-            "The kernel has values that are not finite, or too large for float32; scale the inputs, or use another one."
+            "The kernel has values that are not finite, or too large for float32; scale the inputs, or use "
+            "another kernel."
         )
