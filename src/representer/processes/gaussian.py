@@ -1,4 +1,4 @@
-"""A Gaussian process at new inputs: variances, covariances and draws, before data and after."""
+"""A Gaussian process at new inputs: variances, covariances and draws, from the prior or the posterior."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from representer.kernels.base import Kernel
 from representer.processes.posterior import CorrectedPosterior, ExactPosterior
 
 PATH_RANK = 2000
-"""Largest rank of the factor from which draws of the prior are made."""
+"""Largest rank of the low-rank factor behind prior draws."""
 
 
 class GaussianProcess:
-    """f ~ GP(0, k) or, with a ``posterior``, what data leave open: k(x, x') - k(x, X) A^(-1) k(X, x').
+    """f ~ GP(0, k) or, with a ``posterior``, the posterior covariance: k(x, x') - k(x, X) A^(-1) k(X, x').
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class GaussianProcess:
         return np.maximum(variance, 0.0)
 
     def variance_bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Two numbers between which the variance of f at each x in X is."""
+        """Lower and upper bounds on the variance of f at each x in X."""
         A, prior = self._prior_variance(X)
         low, high = prior.copy(), prior.copy()
         for some, columns in self._columns(A):
@@ -56,12 +56,12 @@ class GaussianProcess:
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
     def _prior_variance(self, X: Any) -> tuple[Any, np.ndarray]:
-        """New inputs that are prepared like those of the data, and k(x, x)."""
+        """New inputs, prepared like the training inputs, and k(x, x)."""
         A = self.kernel.prepare(doubled(X), like=None if self.posterior is None else self.posterior.inputs)
         return A, self.kernel.diagonal(A).astype(np.float64)
 
     def _columns(self, A: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """The columns k(X, x) of some new inputs at a time, with where they are; none before there are data."""
+        """Blocks of columns k(X, x), each with the slice of new inputs it belongs to; none for the prior."""
         if self.posterior is None:
             return
         with _parallel.blas_threads_for(len(self.posterior.noise)):
@@ -69,8 +69,8 @@ class GaussianProcess:
                 yield some, Gram.of(self.kernel, A[some], self.posterior.inputs, threads=self.threads).dense().T
 
     def covariance(self, X: Any) -> np.ndarray:
-        """The covariance of f between all pairs of X. It takes len(X)^2 + 2 n len(X) doubles, n the number of data."""
-        # words or items that the data do not have still matter between new inputs, so the prior is prepared anew
+        """The covariance of f between all pairs of X: len(X)^2 + 2 n len(X) doubles for n training inputs."""
+        # words or items absent from the training inputs still matter between new inputs, so the prior is prepared anew
         covariance = self.kernel(doubled(X)).astype(np.float64, copy=False)
         if self.posterior is not None:
             A = self.kernel.prepare(doubled(X), like=self.posterior.inputs)
@@ -80,7 +80,7 @@ class GaussianProcess:
         return covariance
 
     def draws(self, X: Any, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Draws of f at all x in X around its mean, of shape (n, count), by eigenvectors of the covariance."""
+        """Draws of f minus its mean at all x in X, of shape (n, count), by eigendecomposition of the covariance."""
         covariance = self.covariance(X)
         with _parallel.blas_threads_for(len(covariance)):
             values, vectors = np.linalg.eigh(covariance)
@@ -88,10 +88,10 @@ class GaussianProcess:
             return vectors @ rng.normal(size=(len(values), count))
 
     def paths(self, X: Any, count: int, rng: np.random.Generator) -> np.ndarray:
-        """f - k(., X_fit) A^(-1) (f(X_fit) + noise) for draws f of the prior (Matheron's rule), as `draws`.
+        """f - k(., X_fit) A^(-1) (f(X_fit) + noise) for prior draws f (Matheron's rule); shaped like `draws`.
 
-        The prior comes from a low-rank factor of its covariance at all inputs; what the factor leaves out, at most a
-        millionth of the variance or all beyond the largest rank, is drawn independently at each input.
+        Prior draws use a low-rank factor of the covariance at all inputs; the remainder, at most a millionth of the
+        variance unless the largest rank is reached, is drawn independently at each input.
         """
         everywhere = self.kernel.prepare(doubled(X if self.posterior is None else checks.concatenate(self.X, X)))
         trace = self.kernel.diagonal(everywhere).sum()
@@ -113,7 +113,7 @@ def doubled(X: Any) -> Any:
 
 
 def copied(X: Any) -> Any:
-    """A copy of inputs, so that a model does not change with them; the items of a list are not copied."""
+    """A copy of the inputs, so that later changes to them do not affect the model; list items are not copied."""
     if hasattr(X, "clone"):  # polars
         return X.clone()
     return X.copy() if hasattr(X, "copy") else X if hasattr(X, "shape") else list(X)

@@ -39,7 +39,7 @@ class Laplace:
     y : array of shape (n,)
         Signs -1 and +1.
     tol : float
-        Relative duality gap at which the mode counts as found.
+        Relative duality gap at which the search for the mode has converged.
     max_iter : int
     threads : int, optional
     """
@@ -49,7 +49,7 @@ class Laplace:
     ):
         gram = Gram(kernel, X, threads=threads).astype(np.float64)
         self.problem = LossProblem(gram, y[:, None], Logistic(), SquaredNorm(1.0), np.ones((len(y), 1)), False)
-        # all of the matrix is kept, whatever the memory: the variances need it
+        # the whole matrix is kept regardless of the memory budget: the variances need it
         budget = Budget(64 * len(y) ** 2 + 10**6, tol, max_iter, threads)
         workspace = Workspace(gram, budget.memory)
         self.found, self.K = newton.solve(self.problem, workspace, budget), workspace.K.values  # type: ignore[attr-defined]
@@ -63,10 +63,10 @@ class Laplace:
         self.log_likelihood = -self.found.primal - 0.5 * determinant
 
     def gradients(self) -> Gradients:
-        """The derivative of log Z by each hyper-parameter, through the mode, too: a contraction <V, dK>.
+        """The derivative of log Z with respect to each hyper-parameter, including through the mode: <V, dK>.
 
         V = (a a' - S) / 2 + u a' with a the gradient of the log likelihood, S = R B^(-1) R, and u = (I - S K) s for the
-        derivative s of log Z by the mode.
+        derivative s of log Z with respect to the mode.
         """
         n, K = len(self.f), self.K
         inverse = cho_solve(self.L, np.eye(n), check_finite=False)
@@ -80,7 +80,7 @@ class Laplace:
         return self.problem.gram.contract(V)
 
     def judge(self) -> Judgement:
-        """The duality gap of the mode, relative to the objective, by the float64 kernel values in memory."""
+        """The duality gap of the mode, relative to the objective, from the float64 kernel values in memory."""
         point = self.found.point
         problem = replace(self.problem, gram=Stored(self.problem.gram, self.K))
         return problem.judge(point.coef, point.intercept, self.found.dual.v)

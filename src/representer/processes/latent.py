@@ -18,7 +18,8 @@ from representer.processes.variational import along_diagonal
 class LatentMap:
     """y given z is normal in each column: mean k(z, B) coef, variance k(z, z) - k(z, B) reduction k(B, z) + noise.
 
-    For an exact process B are its inputs and ``reduction`` is (K + noise I)^(-1); through landmarks B are these.
+    For an exact process, B holds its inputs and ``reduction`` is (K + noise I)^(-1); for a sparse one, B holds the
+    landmarks.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class LatentMap:
         return self.kernel.prepare(Z, like=self.points)
 
     def variance(self, Z: np.ndarray) -> np.ndarray:
-        """Of the function at each z, without the noise."""
+        """Variance of the function at each z, without the noise."""
         A = self.prepare(Z)
         variance = self.kernel.diagonal(A).astype(np.float64)
         for rows in _parallel.split(len(A), 1024):
@@ -75,20 +76,20 @@ Objective = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def climb(objective: Objective, Z: np.ndarray, *, max_iter: int = 100, tol: float = 1e-6) -> np.ndarray:
-    """The row z_i of each local maximum of objective(z, i), by BFGS with a small matrix for each row.
+    """A local maximum z_i of objective(z, i) for each row i, by BFGS with one small inverse Hessian per row.
 
-    All rows climb at the same time, so that the objective is computed for many at once, and each on its own way, so
-    that none depends on the others.
+    All rows climb at the same time, so that each evaluation of the objective is batched, but each has its own step
+    lengths and curvature, so that no row depends on the others.
 
     Parameters
     ----------
     objective : callable
-        Takes rows and their indices, gives their values and gradients.
+        Takes rows and their indices, returns their values and gradients.
     Z : array of shape (n, n_components)
-        Where the rows start.
+        Starting points.
     max_iter : int
     tol : float
-        A row has arrived when its next full step changes its value by less than this.
+        A row has converged when its next full step is predicted to change its value by less than this.
     """
     Z, everyone = Z.copy(), np.arange(len(Z))
     value, slope = objective(Z, everyone)
@@ -112,7 +113,7 @@ def climb(objective: Objective, Z: np.ndarray, *, max_iter: int = 100, tol: floa
 def _line_search(
     objective: Objective, Z: np.ndarray, value: np.ndarray, slope: np.ndarray, rows: np.ndarray, step: np.ndarray
 ) -> np.ndarray:
-    """Halve steps until they climb enough; Z, value and slope of the rows are replaced. Tells which rows climbed."""
+    """Backtracking: halve steps until the ascent suffices, updating Z, value and slope. Returns which rows climbed."""
     gain = np.einsum("ij,ij->i", step, slope[rows])
     left, length = np.arange(len(rows)), 1.0
     found = np.zeros(len(rows), bool)
@@ -130,7 +131,7 @@ def _line_search(
 
 
 def _update(H: np.ndarray, rows: np.ndarray, s: np.ndarray, y: np.ndarray) -> None:
-    """The BFGS update of inverse Hessians of the negative objective, where the curvature along the step is positive."""
+    """BFGS update of the inverse Hessians of the negative objective, where the curvature along the step is positive."""
     sy = np.einsum("ij,ij->i", s, y)
     curved = sy > 1e-12 * np.linalg.norm(s, axis=1) * np.linalg.norm(y, axis=1)
     rows, s, y, sy = rows[curved], s[curved], y[curved], sy[curved, None, None]

@@ -18,8 +18,8 @@ from representer.result import Certificate, Work, certify
 class Factor:
     """The Cholesky factor L L' = K + diag(noise) + jitter I, in place of the kernel matrix.
 
-    One policy for matrices that are singular to rounding: jitter is 0 first, then 1e-10 times the mean of the diagonal
-    and ten times more on each try, up to 1e-5 times; then it is an error, and at once without ``jitter``.
+    One policy for matrices that are singular to rounding: jitter is 0 first, then 1e-10 times the mean of the diagonal,
+    and ten times larger on each retry, up to 1e-5 times; after that, or at once without ``jitter``, an error is raised.
     """
 
     def __init__(self, kernel: Kernel, inputs: Any, noise: np.ndarray, threads: int | None = None, jitter: bool = True):
@@ -32,12 +32,12 @@ class Factor:
                 self.jitter = 10.0**power * float(A.diagonal().mean())
             A.ravel()[:: len(A) + 1] += noise + self.jitter
             self.norm = _norm(A) if power is None else self.norm
-            # the transposed view is column-major as LAPACK wants it, and the same matrix
+            # the transposed view is column-major, as LAPACK expects, and the same matrix, as A is symmetric
             self.L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=0)
             if info == 0:
                 self.seconds = perf_counter() - started
                 return
-            del A, self.L  # before the next try makes another one
+            del A, self.L  # before the next try allocates another one
         raise np.linalg.LinAlgError(
             f"The covariance matrix is not positive definite{' even with jitter' if jitter else ''}; "
             "use more noise, remove repeated inputs, or "
@@ -63,7 +63,7 @@ class Factor:
         return lapack.dtrtrs(self.L, np.asfortranarray(B), lower=1, overwrite_b=overwrite)[0]
 
     def certificate(self, a: np.ndarray, Y: np.ndarray, noise: np.ndarray, tol: float) -> Certificate:
-        """How well a solves (K + noise + jitter) a = y: a ridge problem, with alpha the least noise."""
+        """How well a solves (K + noise + jitter) a = y: a ridge problem, with alpha the smallest noise."""
         started, noise = perf_counter(), noise + self.jitter
         alpha = max(float(noise.min()), 0.0)
         weights = alpha / noise if alpha > 0.0 else None
@@ -90,13 +90,13 @@ class Factor:
 
 
 def _norm(A: np.ndarray) -> float:
-    """The 1-norm of a symmetric matrix, without another one for absolute values."""
+    """The 1-norm of a symmetric matrix, without a second matrix for absolute values."""
     return max(float(np.abs(A[i : i + 64]).sum(axis=1).max()) for i in range(0, len(A), 64))
 
 
 @dataclass(frozen=True)
 class Value:
-    """An objective, its gradient by hyper-parameter, by the noise of each input, and by the inputs if asked for."""
+    """An objective and its gradient by hyper-parameter, by the noise of each input and, on request, by the inputs."""
 
     value: float
     gradients: Gradients
@@ -122,8 +122,8 @@ def log_marginal_likelihood(
 ) -> Value:
     """`log_evidence` with A = K + diag(noise), and its gradient.
 
-    It is <V, dA> with V = (a a' - A^(-1)) / 2. One n x n matrix holds in turn A, its factor, its inverse and
-    V. With ``by_inputs`` there is also the gradient 2 sum_j V_ij dk(x_i, x_j) / dx_i, for kernels on vectors.
+    The gradient is <V, dA> with V = (a a' - A^(-1)) / 2. One n x n matrix holds in turn A, its factor, its inverse and
+    V. ``by_inputs`` adds the gradient 2 sum_j V_ij dk(x_i, x_j) / dx_i, for kernels on vectors.
     """
     factor = Factor(kernel, inputs, noise, threads, jitter)
     value, a = log_evidence(factor, Y)

@@ -1,4 +1,4 @@
-"""Variances of a Gaussian process given many inputs: a factor of low rank for all of them, exact among the nearest."""
+"""Posterior variances for many training inputs: a low-rank factor for all of them, exact among the nearest."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from representer.gram.tiled import Gram
 from representer.solvers.preconditioners import summed_gram
 
 LOCAL_RANK = 600
-"""Rank of the factor at most."""
+"""Largest rank of the factor."""
 SMALL_REMAINDER = 1e-3
-"""Mean of R(x, x), as a part of the noise, at which the factor ends."""
+"""Mean of R(x, x), as a fraction of the noise, at which the factor is complete."""
 NEAREST_ROWS = 128
-"""Inputs that are nearest to a new one."""
+"""Number of nearest training inputs used for each new input."""
 NEAR_PART = 0.01
-"""R(x, x), as a part of the noise, up to which nearest inputs are not looked for: they explain no more than that."""
+"""R(x, x), as a fraction of the noise, up to which no nearest inputs are used: they explain no more than that."""
 VALUES_AT_ONCE = 2**24
-"""Kernel values between all inputs and new ones that are held together."""
+"""Kernel values between all training inputs and new inputs that are held at a time."""
 
 
 class LocalPosterior:
-    """Var f(x) given y = f + noise, with K = F'F + R of which R counts between x and its nearest inputs only.
+    """Var f(x) given y = f + noise, with K = F'F + R, where R is used between x and its nearest inputs only.
 
-    With phi the features of x that F gives, r its values of R at the nearest inputs N, and
+    With phi the features of x under F, r the values of R between x and its nearest inputs N, and
     S = F diag(R_ii + noise_i)^(-1) F' + I, the precision of the features given all inputs, it is
 
         R(x, x) - r' w + u' S^(-1) u,     w = (R_NN + noise_N)^(-1) r,     u = phi - F_N w
 
-    Nearest are the inputs that say most about x beyond F: those of the largest r_i^2 / (R_ii + noise_i). It is exact
-    where F leaves nothing of K, and where inputs further away than N say nothing. Where R(x, x) is below a hundredth of
-    the noise, N is empty. No n x n matrix is made.
+    Nearest are the inputs most informative about x beyond F: those with the largest r_i^2 / (R_ii + noise_i). The
+    variance is exact where R is zero, and where inputs outside N carry no further information. Where R(x, x) is below a
+    hundredth of the noise, N is empty. No n x n matrix is formed.
 
     Parameters
     ----------
     gram : Gram
-        Symmetric, of inputs that were given.
+        Symmetric, of the training inputs.
     noise : array of shape (n,), positive
     random_state : int
         Seed of the landmarks.
@@ -47,7 +47,7 @@ class LocalPosterior:
 
     def __init__(self, gram: Gram, noise: np.ndarray, random_state: int = 0):
         self.gram, self.inputs, self.noise = gram.astype(np.float64), gram.X, noise
-        # blocks of values are small, and threads of BLAS would wait for each other in each of them
+        # blocks of kernel values are small: synchronising BLAS threads on each of them would cost more than it saves
         with _parallel.one_blas_thread():
             stop = SMALL_REMAINDER * float(noise.sum())
             found = pivoted_cholesky(self.gram, LOCAL_RANK, stop=stop, random_state=random_state)
@@ -55,21 +55,21 @@ class LocalPosterior:
             S = summed_gram(found.factor / np.sqrt(self.own), np.float64, gram.threads)
             S.ravel()[:: len(S) + 1] += 1.0
             self.L = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
-            self.features = np.ascontiguousarray(found.factor.T)  # a row for each input, as some of them are taken
+            self.features = np.ascontiguousarray(found.factor.T)  # one row per input, as rows are gathered
             self.corner = self.features[self.pivots]  # lower triangular
 
     def variance(self, new: Any) -> np.ndarray:
-        """At new inputs."""
+        """Posterior variance at new inputs."""
         values = Gram(self.gram.kernel, new, self.inputs, threads=self.gram.threads).astype(np.float64)
         return self._variances(values, np.asarray(self.gram.kernel.diag(new), np.float64), None)
 
     def left_out(self, rows: np.ndarray) -> np.ndarray:
-        """At some of the inputs, each without what was measured there."""
+        """Leave-one-out variance at some of the training inputs."""
         values = self.gram.take(rows, slice(None))
         return self._variances(values, np.asarray(self.gram.diag(), np.float64)[rows], rows)
 
     def _variances(self, values: Gram, prior: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        """For each row of kernel values with all inputs; with ``rows`` it is one of the inputs that does not count."""
+        """Variance for each row of kernel values against all training inputs; ``rows`` are the inputs to leave out."""
         with _parallel.one_blas_thread():
             phi = solve_triangular(
                 self.corner, values.block(slice(None), self.pivots).T, lower=True, check_finite=False
@@ -84,14 +84,14 @@ class LocalPosterior:
             out = remainder + np.einsum("ij,ij->j", half, half)
             if rows is not None:
                 mine = solve_triangular(self.L, self.features[rows].T, lower=True, check_finite=False)
-                left = self.own[rows] - np.einsum("ij,ij->j", mine, mine)  # S loses the row, by Sherman and Morrison
+                left = self.own[rows] - np.einsum("ij,ij->j", mine, mine)  # S without the row, by Sherman-Morrison
                 out += np.einsum("ij,ij->j", half, mine) ** 2 / left
         return np.maximum(out, 0.0)
 
     def _by_nearest(
         self, values: Gram, phi: np.ndarray, some: np.ndarray, rows: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """r' w and u = phi - F_N w, a column for each of some new inputs."""
+        """r' w and u = phi - F_N w, one column for each of these new inputs."""
         R = values.block(some, slice(None)) - phi.T @ self.features.T
         if rows is not None:
             R[np.arange(len(some)), rows[some]] = 0.0
@@ -116,6 +116,6 @@ class LocalPosterior:
         A, r = self.gram.block(near, near) - some @ some.T, values[near]
         A.ravel()[:: len(A) + 1] += self.noise[near]
         _, w, info = lapack.dposv(A, r, lower=1)
-        if info != 0:  # of kernels that are not positive definite: the nearest input alone
+        if info != 0:  # the kernel is not positive definite: use the nearest input alone
             w = np.where(np.arange(len(r)) == np.argmax(gains[near]), r / self.own[near], 0.0)
         return float(r @ w), w @ some

@@ -1,7 +1,7 @@
 """The posterior of a Gaussian process: coefficients of its mean, explained variances and the likelihood.
 
-By a Cholesky factor in float64, or without an n x n matrix and with an error for each; `single_precision` has a factor
-in float32.
+By a float64 Cholesky factor, or iteratively, without an n x n matrix and with an error bound on each result;
+`single_precision` uses a float32 factor.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from representer.solvers import conjugate_gradient
 from representer.solvers.memory import bytes_of_packed, stores_tiles
 
 PROBES = 16
-"""Random vectors of a product in the estimate of a log determinant."""
+"""Probe vectors per block product in the stochastic estimate of a log determinant."""
 OF_VARIANCES = 1000
-"""Times the tolerance: the part of a variance that may be left open."""
+"""Relative error allowed in a variance, as a multiple of the tolerance."""
 ROUGH = 0.03
-"""Relative residual at which solutions for variances are looked at first, and how much it falls each time."""
+"""Relative residual of the first solve for variances, and the factor by which it is tightened each time."""
 STEPS = 25
-"""Products of such an estimate that are spent on more vectors where a few of them are enough for each."""
+"""Products that such an estimate may spend on further probe vectors, where each of these needs only a few."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class ExactPosterior:
     X : inputs of the kernel
     noise : array of shape (n,)
     tol : float
-        Relative residual at which a solution counts as found.
+        Relative residual at which a solve has converged.
     threads : int, optional
     """
 
     at_once = 2048
-    """Columns k that are best explained together."""
+    """Columns k that `explained` is best given at a time."""
 
     def __init__(self, kernel: Kernel, X: Any, noise: np.ndarray, *, tol: float = 1e-6, threads: int | None = None):
         self.inputs, self.noise, self.tol = kernel.prepare(X), noise, tol
@@ -82,7 +82,7 @@ class ExactPosterior:
         return np.einsum("ij,ij->j", half, half)
 
     def explained_bounds(self, columns: np.ndarray, prior: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Two numbers between which `explained` is: the same one, as it is exact to rounding."""
+        """Lower and upper bounds on `explained`: equal here, as it is exact to rounding."""
         value = self.explained(columns, prior)
         return value, value
 
@@ -94,9 +94,9 @@ class ExactPosterior:
 
 
 class CorrectedPosterior:
-    """A = K + diag(noise) on inputs X by solutions that are corrected with float64 residuals, which bound their errors.
+    """A = K + diag(noise) on inputs X by solves that are corrected with float64 residuals, which bound their errors.
 
-    With D^2 = alpha / noise it is B = D A D = D K D + alpha I, a ridge problem with weights; alpha is the mean noise.
+    With D^2 = alpha / noise, B = D A D = D K D + alpha I is a weighted ridge problem; alpha is the mean noise.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ class CorrectedPosterior:
     X : inputs of the kernel
     noise : array of shape (n,), positive
     tol : float
-        Relative residual of all solves, and a thousandth of that of variances.
+        Relative residual of all solves, and a thousandth of the relative error allowed in variances.
     memory : int
     random_state : int
-        Seed of random vectors.
+        Seed of the probe vectors.
     threads : int, optional
     """
 
@@ -160,7 +160,7 @@ class CorrectedPosterior:
         return self.explained_bounds(columns, prior)[0]
 
     def explained_bounds(self, columns: np.ndarray, prior: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Two numbers between which k' A^(-1) k is, for each column k of an input with this prior variance."""
+        """Lower and upper bounds on k' A^(-1) k, for each column k of an input with this prior variance."""
         value, missing = self._squares(columns, self.solve(columns))
         return value, value + missing
 
@@ -170,7 +170,7 @@ class CorrectedPosterior:
         for i in range(0, columns.shape[1], self.at_once):
             part, to = slice(i, i + self.at_once), min(i + self.at_once, columns.shape[1])
             Z[:, part], residual = self._scaled(self.solve(columns[:, part]))
-            # the residual of one side with the solution of the other, so that no error counts once only
+            # the residual of one side times the solution of the other, so that errors enter to second order only
             out[part, :to] -= (self.problem.sqrt_weights * Z[:, part]).T @ columns[:, :to] + residual.T @ Z[:, :to]
         symmetric.mirror(out, out.diagonal().copy())
 
@@ -182,10 +182,10 @@ class CorrectedPosterior:
         return result.coef / self.problem.sqrt_weights, np.asarray(result.residual)
 
     def _squares(self, columns: np.ndarray, result: Result) -> tuple[np.ndarray, np.ndarray]:
-        """k' A^(-1) k from the solution for k, from below, and a bound on how much it is too small.
+        """A lower bound on k' A^(-1) k from the solution for k, and a bound on how far below it is.
 
-        For z near B^(-1) D k with residual r the value 2 k' D z - z' B z = k' D z + z' r is too small by r' B^(-1) r,
-        at most |r|^2 / alpha: errors of the solve count twice only.
+        For z near B^(-1) D k with residual r, the value 2 k' D z - z' B z = k' D z + z' r is too small by r' B^(-1) r,
+        at most |r|^2 / alpha: errors of the solve enter to second order only.
         """
         Z, residual = self._scaled(result)
         value = np.einsum("ij,ij->j", self.problem.sqrt_weights * columns + residual, Z)
@@ -194,8 +194,8 @@ class CorrectedPosterior:
     def log_likelihood(self, Y: np.ndarray, result: Result) -> tuple[float, float]:
         """sum over targets of -(y' A^(-1) y + log |A| + n log 2 pi) / 2 from the solutions for Y, and its error.
 
-        The error counts the residuals of the solutions and that of `log_determinant`, which may take as many products
-        as they took.
+        The error includes the residuals of the solutions and the error of `log_determinant`, which may take as many
+        products as the solutions took.
         """
         squares, missing = self._squares(Y, result)
         determinant, error = self.log_determinant(max(STEPS, result.certificate.iterations))
@@ -210,9 +210,9 @@ class CorrectedPosterior:
 
 
 class IterativePosterior(CorrectedPosterior):
-    """Conjugate gradients with one preconditioner of low rank for all right-hand sides; no n x n matrix is needed.
+    """Conjugate gradients with one low-rank preconditioner for all right-hand sides; no n x n matrix is needed.
 
-    Variances are those of the low rank, corrected by as many iterations as their bounds ask for.
+    Variances come from the low-rank factor, corrected by as many iterations as their bounds require.
     """
 
     def __init__(self, kernel: Kernel, X: Any, noise: np.ndarray, **options: Any):
@@ -222,7 +222,7 @@ class IterativePosterior(CorrectedPosterior):
 
     @staticmethod
     def cost(n: int, targets: int, memory: int) -> tuple[int, int]:
-        """At most how many bytes solutions and the likelihood of n inputs take, and about how many kernel values."""
+        """Upper bound on the bytes of solves and likelihood for n inputs, and their approximate kernel values."""
         rank = min(n, 2000, max(100, n // 12), max(memory // (20 * n), 50))
         stored = stores_tiles(n, memory)
         solving = 16 * rank**2 + 128 * n * targets + bytes_of_packed(n) * stored
@@ -244,10 +244,10 @@ class IterativePosterior(CorrectedPosterior):
             return conjugate_gradient.Preconditioner(self.low_rank, self.problem.ridges, self.budget.threads)
 
     def explained_bounds(self, columns: np.ndarray, prior: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Two numbers between which k' A^(-1) k is, for each column k of an input with this prior variance.
+        """Lower and upper bounds on k' A^(-1) k, for each column k of an input with this prior variance.
 
-        Solutions are no more precise than it takes: tolerances fall until the bounds leave open a part
-        OF_VARIANCES tol of the variance, or as the posterior's own where the prior variance is not given.
+        Solves are no more precise than needed: the tolerance is tightened until the bounds are within OF_VARIANCES tol
+        of the variance, relatively; without prior variances it is the posterior's own.
         """
         if prior is None:
             return super().explained_bounds(columns)
@@ -266,11 +266,12 @@ class IterativePosterior(CorrectedPosterior):
         """log |A| and its standard error, by stochastic Lanczos quadrature with float64 products.
 
         log |B| = log |P| + tr log M with M = P^(-1/2) B P^(-1/2) and the preconditioner P = F'F + alpha I. The trace
-        is the mean of v' log(M) v over random signs v, with a variance that is small where P is near B. It is found
-        between two bounds, which the error counts, and products go on, up to ``steps`` of them, until these differ by
-        less than the spread over the v; B - P is positive semidefinite, so no eigenvalue of M is below 1.
+        is the mean of v' log(M) v over random sign vectors v, with a variance that is small where P is near B. Each
+        form lies between two bounds, whose distance enters the error; products continue, up to ``steps`` of them, until
+        the bounds differ by less than the spread over the v. B - P is positive semidefinite, so no eigenvalue of M is
+        below 1.
 
-        Three standard errors are as sure as those of a normal estimate, though the spread is that of a few v.
+        Three standard errors have the coverage of a normal estimate, although the spread is estimated from few v.
         """
         n, ridges, rng = self.problem.n, np.full(PROBES, self.alpha), np.random.default_rng(self.random_state)
         root, of_preconditioner, rounding = self._preconditioner_root()
@@ -288,7 +289,7 @@ class IterativePosterior(CorrectedPosterior):
         with _parallel.one_blas_thread():
             forms = more()
             first = forms.products
-            while forms.products + first <= STEPS and sum(_trace(n, forms)[1:]) > 0.1:  # nothing in a likelihood
+            while forms.products + first <= STEPS and sum(_trace(n, forms)[1:]) > 0.1:  # negligible in a likelihood
                 forms += more()
         trace, spread, bias = _trace(n, forms)
         return of_preconditioner + trace - self._log_weights, spread + bias + rounding
@@ -296,8 +297,8 @@ class IterativePosterior(CorrectedPosterior):
     def _preconditioner_root(self) -> tuple[Callable[[np.ndarray], np.ndarray], float, float]:
         """P^(-1/2) as a function of vectors, log |P|, and what rounding adds to the error of log |B|.
 
-        P = U' diag(values) U + alpha I with orthonormal rows of U. The factor is one in float64: from float32, B - P
-        would have eigenvalues far below zero where the noise is small.
+        P = U' diag(values) U + alpha I with orthonormal rows of U. The factor is computed in float64: with a float32
+        one, B - P would have eigenvalues far below zero where the noise is small.
         """
         n, alpha, K = self.problem.n, self.alpha, self.problem.gram.astype(np.float64)
         U = conjugate_gradient.approximate(self.problem, K, self.memory // 4, self.random_state).factor
@@ -315,10 +316,11 @@ class IterativePosterior(CorrectedPosterior):
 
 
 def _trace(n: int, forms: LogForms) -> tuple[float, float, float]:
-    """tr log M from forms of random signs, with its standard error and half the distance of its bounds.
+    """tr log M from forms of random sign vectors, with its standard error and half the distance between its bounds.
 
-    The variance of a form is at most 2 ||log M - c I||^2 for any c, which replaces that of the samples where the trace
-    is that of a few eigenvalues: forms are skewed then, and samples that are too small vary too little as well.
+    The variance of a form is at most 2 ||log M - c I||^2 for any c. This bound replaces the sample variance where a few
+    eigenvalues make up the trace: the forms are then skewed, and a sample mean that is too small comes with a sample
+    variance that is too small as well.
     """
     middle = np.where(np.isfinite(forms.lower), 0.5 * (forms.lower + forms.upper), forms.upper)
     mean, square, variance = middle.mean(), forms.squares.mean(), n * middle.var(ddof=1)
@@ -329,11 +331,11 @@ def _trace(n: int, forms: LogForms) -> tuple[float, float, float]:
 
 
 def of_few(samples: int) -> float:
-    """How much wider a standard error from few samples is, so that three of it are as sure as of a known variance."""
+    """Factor on a standard error from few samples, so that three of it cover as much as with a known variance."""
     return float(t.ppf(norm.cdf(3.0), samples - 1) / 3.0)
 
 
 def _is_narrow(n: int, forms: LogForms) -> bool:
-    """Whether the bounds are so near to each other that the spread of the samples is most of the error."""
+    """Whether the bounds are so close that the spread of the samples is most of the error."""
     _, spread, bias = _trace(n, forms)
     return bias <= 0.2 * spread

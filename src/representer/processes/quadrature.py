@@ -11,7 +11,7 @@ from scipy.linalg import eigh_tridiagonal
 
 @dataclass(frozen=True)
 class LogForms:
-    """lower <= v' log(M) v / v'v <= upper for each v, what v' log(M)^2 v / v'v is about, and the products taken."""
+    """lower <= v' log(M) v / v'v <= upper for each v, an estimate of v' log(M)^2 v / v'v, and the products taken."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -38,13 +38,13 @@ def log_forms(
 ) -> LogForms:
     """v' log(M) v for the columns v of V by Lanczos, where M is symmetric with eigenvalues above ``least`` > 0.
 
-    The upper bound is the rule of Gauss, because even derivatives of the logarithm are negative; the lower bound is the
-    rule of Gauss and Radau with a node at ``least``, because odd ones are positive. They are compared after 6 products
-    and then after 2/5 more each time, until they are good enough or there were as many products as ``most``. A rule of
-    Gauss with a node below ``least`` says that M is not as promised: the lower bound is then minus infinity.
+    The upper bound is the Gauss rule, because even derivatives of the logarithm are negative; the lower bound is the
+    Gauss-Radau rule with a node at ``least``, because odd derivatives are positive. They are compared after 6 products
+    and then each time after 2/5 more, until they are ``enough`` or ``most`` products have been taken. A Gauss node
+    below ``least`` shows that M violates the assumption: the lower bound is then minus infinity.
 
-    No basis is kept: a loss of orthogonality adds copies of eigenvalues that have been found, which slows the
-    convergence and leaves the bounds true to rounding.
+    No basis is kept: loss of orthogonality adds copies of eigenvalues already found, which slows convergence but
+    leaves the bounds valid to rounding.
 
     References
     ----------
@@ -59,7 +59,7 @@ def log_forms(
         diagonal[step] = np.einsum("ij,ij->j", Q, W)
         W -= diagonal[step] * Q
         norms = np.linalg.norm(W, axis=0)
-        norms[norms <= 1e-10 * diagonal[0]] = 0.0  # an invariant subspace, in which the rule of Gauss is exact
+        norms[norms <= 1e-10 * diagonal[0]] = 0.0  # an invariant subspace, in which the Gauss rule is exact
         off[step] = norms
         before, Q = Q, np.divide(W, norms, out=np.zeros_like(W), where=norms > 0)
         done = step + 1 == most or not norms.any()
@@ -74,7 +74,7 @@ def log_forms(
 
 
 def _rules(diagonal: np.ndarray, off: np.ndarray, least: float) -> tuple[float, float, float]:
-    """Lower and upper bound of the form of log, and the form of log^2, from the coefficients of Lanczos."""
+    """Lower and upper bound of the form of log, and the form of log^2, from the Lanczos coefficients."""
     size = int(np.argmin(off)) + 1 if off.min() == 0.0 else len(off)
     diagonal, off = diagonal[:size], off[:size]
     nodes, weights = _gauss(diagonal, off[:-1])
@@ -91,6 +91,6 @@ def _rules(diagonal: np.ndarray, off: np.ndarray, least: float) -> tuple[float, 
 
 
 def _gauss(diagonal: np.ndarray, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of the rule with this tridiagonal matrix."""
+    """Nodes and weights of the quadrature rule with this Jacobi matrix."""
     nodes, vectors = eigh_tridiagonal(diagonal, off, check_finite=False)
     return nodes, vectors[0] ** 2

@@ -15,14 +15,14 @@ from representer.result import Progress, Result, Work, certify
 from representer.solvers import cholesky
 
 CHECKED = 32
-"""Inputs at which that is measured."""
+"""Inputs at which the factor's precision is checked."""
 
 
 class SinglePosterior(CorrectedPosterior):
-    """L L' = B up to float32's rounding: half the memory and half the time of a float64 factor.
+    """L L' = B up to float32 rounding: half the memory and half the time of a float64 factor.
 
-    Solutions are refined with float64 residuals, and the determinant is corrected by random vectors. Variances are
-    those of the factor where they are `precise`, and of refined solutions where not.
+    Solutions are refined with float64 residuals, and the determinant is corrected with random probe vectors. Variances
+    come from the factor alone where that is `precise`, and from refined solutions elsewhere.
     """
 
     at_once = 2048
@@ -35,20 +35,20 @@ class SinglePosterior(CorrectedPosterior):
 
     @staticmethod
     def cost(n: int, targets: int) -> tuple[int, int]:
-        """Bytes of the factor and of what is solved for with it, and how many kernel values that takes."""
+        """Bytes of the factor and of the right-hand sides solved with it, and the number of kernel values."""
         columns = max(targets, PROBES, CHECKED)
         return 4 * n * n + 64 * n * columns, 5 * n * (n + 1) // 2
 
     @cached_property
     def usable(self) -> bool:
-        """Whether there is a factor, and refinement with it converges at some of the inputs."""
+        """Whether the factorisation succeeded, and refinement with it converges at a sample of the inputs."""
         return self.L is not None and self._checked[0].certificate.converged
 
     @cached_property
     def precise(self) -> bool:
-        """Whether variances by the factor alone are good enough at some of the inputs.
+        """Whether variances from the factor alone are precise enough at a sample of the inputs.
 
-        At inputs of the data the variance is least, and the part of it that rounding makes up is largest.
+        The variance is smallest at training inputs, and so the fraction of it due to rounding is largest there.
         """
         if not self.usable:
             return False
@@ -90,8 +90,8 @@ class SinglePosterior(CorrectedPosterior):
     def log_determinant(self, steps: int = 400) -> tuple[float, float]:
         """log |A| and its standard error: log |L L'| + tr log M with M = B (L L')^(-1) near I.
 
-        M v = v - r for the residual r of a solution for v, so the trace is about the mean of -v'r over random signs v,
-        and off by at most |r|^2 where that is small. One product with K is enough for all v.
+        M v = v - r for the residual r of a solution for v, so the trace is about the mean of -v'r over random sign
+        vectors v, with an error of at most |r|^2 where that is small. One product with K serves all v.
         """
         n, ridges = self.problem.n, np.full(PROBES, self.alpha)
         V = np.random.default_rng(self.random_state).choice([-1.0, 1.0], size=(n, PROBES))

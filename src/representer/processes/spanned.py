@@ -1,4 +1,4 @@
-"""Gaussian processes in the span of a basis: Titsias's bound, and variances that do not collapse away from the data."""
+"""Gaussian processes in the span of a basis: Titsias's bound, and variances that do not collapse far from the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from representer.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Evidence:
-    """log N(y; 0, K^ + noise I) - trace(K - K^) / (2 noise), a lower bound of the evidence, from sums over rows.
+    """log N(y; 0, K^ + noise I) - trace(K - K^) / (2 noise), a lower bound on the evidence, from sums over rows.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ class SpanProcess:
     values: np.ndarray
     noise: float
     posterior: Any = None
-    """No factor of an n x n matrix."""
+    """None, as no n x n matrix is factorised."""
 
     def _half(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """phi(x), and a root of its part of the variance."""
+        """phi(x), and a square root of the variance within the span."""
         phi = self.design.features(X).astype(np.float64)
         return phi, (phi @ self.vectors) * np.sqrt(self.noise / (self.values + self.noise))
 
     def variance(self, X: Any) -> np.ndarray:
-        """Of f at each x."""
+        """Variance of f at each x."""
         phi, half = self._half(X)
         left = self.kernel.original.diag(X).astype(np.float64) - np.einsum("ij,ij->i", phi, phi)
         return np.maximum(left, 0.0) + np.einsum("ij,ij->i", half, half)
@@ -73,17 +73,17 @@ class SpanProcess:
         return variance, variance
 
     def covariance(self, X: Any) -> np.ndarray:
-        """Of f at all x."""
+        """Covariance of f at all x."""
         phi, half = self._half(X)
         return self.kernel.original(X).astype(np.float64) - phi @ phi.T + half @ half.T
 
     def draws(self, X: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of f at all x, less its mean."""
+        """n draws of f minus its mean, jointly at all x."""
         values, U = np.linalg.eigh(self.covariance(X))
         return (U * np.sqrt(np.maximum(values, 0.0))) @ rng.normal(size=(len(U), n))
 
     def paths(self, X: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-        """The same for many x: draws in the span, and what is left of the variance independently at each x."""
+        """Like `draws`, for many x: draws in the span, and the remaining variance drawn independently at each x."""
         phi, half = self._half(X)
         left = self.kernel.original.diag(X).astype(np.float64) - np.einsum("ij,ij->i", phi, phi)
         return half @ rng.normal(size=(half.shape[1], n)) + np.sqrt(np.maximum(left, 0.0))[:, None] * rng.normal(

@@ -1,4 +1,4 @@
-"""A Gaussian process through landmarks: a lower bound of the marginal likelihood, and the posterior that attains it."""
+"""A sparse Gaussian process on landmarks: a lower bound on the marginal likelihood, and the posterior attaining it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from representer.gram.tiled import Gram
 from representer.kernels.base import Gradients, Kernel, add_gradients
 
 JITTER = 1e-8
-"""Added to the landmarks' matrix, times the mean of its diagonal: landmarks may come close to each other."""
+"""Added to the diagonal of the landmarks' Gram matrix, times its mean: landmarks may come close to each other."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The bound, its gradient by hyper-parameter and by the noise, and that by the entries of the kernel matrices."""
+    """The bound and its gradient with respect to hyper-parameters, noise and the entries of the kernel matrices."""
 
     value: float
     gradients: Gradients
@@ -32,28 +32,28 @@ class Bound:
 
     @cached_property
     def by_inputs(self) -> np.ndarray:
-        """The gradient by the inputs."""
+        """The gradient with respect to the inputs."""
         at = self._at
         return at.cross.input_gradient(self._by_cross) + along_diagonal(at.kernel, at.inputs, self._by_diagonal)
 
     @cached_property
     def by_landmarks(self) -> np.ndarray:
-        """The gradient by the landmarks."""
+        """The gradient with respect to the landmarks."""
         at = self._at
         return at.cross.T.input_gradient(self._by_cross.T) + 2.0 * at.square.input_gradient(self._by_square)
 
 
 class Landmarks:
-    """Q = K_xu K_u^(-1) K_ux stands for K: what is known of f goes through its values at the landmarks u.
+    """Q = K_xu K_u^(-1) K_ux in place of K: the data inform f only through its values at the landmarks u.
 
     With S = K_u + K_ux K_xu / noise the posterior mean is k(x, u) m, m = S^(-1) K_ux y / noise, and the variance is
-    k(x, x) - k(x, u) (K_u^(-1) - S^(-1)) k(u, x). No n x n matrix is made.
+    k(x, x) - k(x, u) (K_u^(-1) - S^(-1)) k(u, x). No n x n matrix is formed.
 
     Parameters
     ----------
     kernel : Kernel
     inputs, landmarks : prepared inputs
-        Landmarks are prepared like the inputs.
+        The landmarks prepared like the inputs.
     Y : array of shape (n, n_targets)
     noise : float
         Variance of the noise.
@@ -69,7 +69,7 @@ class Landmarks:
         K_u.ravel()[:: len(K_u) + 1] += JITTER * float(K_u.diagonal().mean())
         self.squares = self.K_xu.T @ self.K_xu
         self.L = _cholesky(K_u)
-        # S = L (I + A A' / noise) L' with A = L^(-1) K_ux keeps the digits that K_u^(-1) would lose
+        # S = L (I + A A' / noise) L' with A = L^(-1) K_ux avoids the loss of digits in K_u^(-1)
         A = solve_triangular(self.L, self.K_xu.T, lower=True, check_finite=False)
         inner = A @ A.T
         self.explained = float(np.trace(inner))
@@ -87,8 +87,8 @@ class Landmarks:
     def bound(self) -> Bound:
         """log N(y; 0, Q + noise I) - tr(K - Q) / (2 noise), summed over targets, with its gradient.
 
-        It is the largest lower bound of the log marginal likelihood that a posterior through these landmarks can give,
-        so landmarks can be moved to raise it without any danger of overfitting.
+        It is the largest lower bound on the log marginal likelihood that a posterior on these landmarks can give, so
+        the landmarks can be optimised with it without any danger of overfitting.
         """
         n, targets = self.Y.shape
         inverse = cho_solve((self.L, True), np.eye(len(self.L)))
@@ -112,12 +112,12 @@ class Landmarks:
             + 2.0 * fitted
             - float(np.vdot(outer, self.squares))
         )
-        return self._pulled(value, by_cross, by_square, -0.5 * targets * b, -(b**2) * by_precision)
+        return self._bound_from(value, by_cross, by_square, -0.5 * targets * b, -(b**2) * by_precision)
 
-    def _pulled(
+    def _bound_from(
         self, value: float, by_cross: np.ndarray, by_square: np.ndarray, by_diagonal: float, by_noise: float
     ) -> Bound:
-        """The gradient from those with respect to K_xu, K_u and each k(x, x)."""
+        """The bound, with its gradient by the chain rule from those with respect to K_xu, K_u and each k(x, x)."""
         along = np.full(len(self.Y), by_diagonal)
         gradients = self.cross.contract(by_cross)
         add_gradients(gradients, self.square.contract(by_square))
