@@ -43,7 +43,7 @@ def test_parts_are_put_together():
     assert certificate(*parts, tol=1e-3).converged
     assert "a duality gap of 2 below 6:" in str(both)
     lost = certificate(Judgement(np.zeros(1), "KKT violation", primal=1e98, dual=-1e99))
-    assert "a duality gap of 1.1e+99 below 1e+98, of which rounding leaves no digit:" in str(lost)
+    assert "a duality gap of 1.1e+99 below 1e+98, no digit of which survives rounding:" in str(lost)
     again = certificate_of([certificate(part) for part in parts], WORK, 1e-6, 10)  # of certificates, too
     assert str(again) == str(both)
 

@@ -21,20 +21,20 @@ from representer.kernels.separated import ColumnShares, column_shares
 class Function:
     """f = constant + sum_i coef_i k(x_i, .), an element of H plus a constant, with one output or several.
 
-    Norms, inner products and distances are those of H and leave the constant out; they are a number for one output and
+    Norms, inner products and distances are those of H and ignore the constant; they are a number for one output, and
     an array with one number per output for several.
 
     Parameters
     ----------
     kernel : Kernel
     X : inputs of the kernel
-        The points x_i whose representers k(x_i, .) span the function; not to be changed afterwards.
+        The points x_i whose representers k(x_i, .) span the function; they must not be modified afterwards.
     coef : array of shape (n,) or (n, n_outputs)
     constant : float or array of shape (n_outputs,)
-    prepared : what ``kernel.prepare(X)`` gives, optional
-        If it is known already.
+    prepared : prepared inputs, optional
+        The result of ``kernel.prepare(X)``, if it has been computed already.
     threads : int, optional
-        As many as cores when not given.
+        The number of cores when not given.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Function:
 
     @classmethod
     def restored(cls, kernel: Kernel, X: Any, coef: Any, constant: Any, threads: int | None = None) -> Function:
-        """The function of parts that were checked before; its inputs are prepared when they are first needed."""
+        """The function from parts that have been checked already; its inputs are prepared when first needed."""
         self = cls.__new__(cls)
         self.kernel, self.X, self.threads = require_kernel(kernel), X, threads
         self._set(coef, constant)
@@ -78,11 +78,11 @@ class Function:
 
     @cached_property
     def inputs(self) -> Any:
-        """What ``kernel.prepare(X)`` gives."""
+        """The result of ``kernel.prepare(X)``."""
         return self.kernel.prepare(self.X)
 
     def with_coef(self, coef: Any, constant: Any = 0.0) -> Function:
-        """sum_i coef_i k(x_i, .) + constant on the same inputs, which are not prepared once more."""
+        """sum_i coef_i k(x_i, .) + constant on the same inputs, which are not prepared again."""
         other = Function.restored(self.kernel, self.X, coef, constant, self.threads)
         other.inputs = self.inputs
         return other
@@ -136,7 +136,7 @@ class Function:
     # ---- explanations ----
 
     def features(self, n: int = 20) -> list:
-        """The n features that f weighs most, as (name, weight): largest entries of w in f(x) = constant + <w, phi(x)>.
+        """The n features with the largest weights, as (name, weight): entries of w in f(x) = constant + <w, phi(x)>.
 
         w = sum_i coef_i phi(x_i) is exact, for kernels whose features have names: counted ones such as words and
         subtrees, linear ones, and their sums, factors and columns, normalised or not. Several outputs have a list each.
@@ -144,7 +144,7 @@ class Function:
         return named_features.weights(self.kernel, self.X, self.coef.astype(np.float64), n)
 
     def explain(self, x: Any, n: int = 10) -> Explanation:
-        """What made f(x) at a single input: what its features add, and what the inputs of f add.
+        """The contributions to f(x) at a single input: those of its features, and those of the inputs of f.
 
         Parameters
         ----------
@@ -158,11 +158,11 @@ class Function:
         return named_features.explain(self.kernel, self.X, coef, float(self.constant), x, n)
 
     def column_shares(self, x: Any, owners: dict[Any, Any] | None = None, reference: Any = None) -> ColumnShares:
-        """What each column adds to f(x) at a single input: exact Shapley values, for products and sums of kernels.
+        """The contribution of each column to f(x) at a single input: exact Shapley values, for products and sums.
 
         A column is removed from a product of kernels, such as RBF, by replacing its factor with 1, as if all inputs
         agreed with x in it; from a linear part by moving x to the mean of the inputs in it. Columns that the kernel
-        does not take apart share one value.
+        does not separate share one value.
 
         Parameters
         ----------
@@ -170,8 +170,8 @@ class Function:
         owners : dict, optional
             Columns with the same owner, such as the levels of a category, are removed together.
         reference : inputs of the kernel, optional
-            Removed columns have the values of these instead; shares are the mean over them, and the base is the mean
-            of f at them.
+            Removed columns take the values of these inputs instead; shares are averaged over them, and the base is the
+            mean of f at them.
         """
         if self.coef.ndim == 2:
             raise ValueError(f"This function has {self.coef.shape[1]} outputs; pick one, such as f[0].")
@@ -267,16 +267,16 @@ class Function:
 def mean_embedding(kernel: Kernel, X: Any, weights: Any = None) -> Function:
     """mu = sum_i w_i k(x_i, .) / sum_i w_i, the mean of the representers of a sample; all w_i = 1 when not given.
 
-    <f, mu> is the mean of f over the sample, for every f in H. The distance of two mean embeddings is the maximum mean
-    discrepancy, and their difference the witness function. Length scales that were not given are chosen from X; means
-    that are to be compared need one kernel, so give it its length scales first.
+    <f, mu> is the mean of f over the sample, for every f in H. The distance between two mean embeddings is the maximum
+    mean discrepancy, and their difference the witness function. Length scales that were not given are chosen from X;
+    means to be compared need the same kernel, so set its length scales first.
 
     Parameters
     ----------
     kernel : Kernel
     X : inputs of the kernel
     weights : array of shape (n,), optional
-        Not negative. A weight of two is the same as an input given twice.
+        Nonnegative. A weight of two is the same as an input given twice.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def mean_embedding(kernel: Kernel, X: Any, weights: Any = None) -> Function:
 def project(f: Function, X: Any) -> Function:
     """Pf, the orthogonal projection of f onto the span of the representers k(x, .), x in X.
 
-    Pf is the function of the span with the values of f on X: coef = K^+ f(X), where K^+ leaves out eigenvalues that are
+    Pf is the function in the span with the values of f on X: coef = K^+ f(X), where K^+ ignores eigenvalues that are
     zero to rounding. The constant of f is kept.
     """
     require_definite(f.kernel, "a projection")

@@ -1,4 +1,4 @@
-"""Is a Gram matrix positive semidefinite, what to do if not, and a factor of one that is."""
+"""Whether a Gram matrix is positive semidefinite, how to repair one that is not, and a factor of one that is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from representer.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Report:
-    """Eigenvalues at both ends and asymmetry of a Gram matrix; ``definite`` allows for rounding."""
+    """Extreme eigenvalues and asymmetry of a Gram matrix; ``definite`` allows for rounding."""
 
     n: int
     smallest: float
@@ -48,7 +48,7 @@ def report(kernel: Kernel, X: Any, *, sample: int = 2000, random_state: int = 0)
     kernel : Kernel
     X : inputs of the kernel, or the Gram matrix itself when the kernel is ``Precomputed()``
     sample : int
-        At most so many inputs are used.
+        Largest number of inputs used.
     random_state : int
         Seed of the sample.
 
@@ -62,7 +62,7 @@ def report(kernel: Kernel, X: Any, *, sample: int = 2000, random_state: int = 0)
     False
     """
     checks.integer(sample, "sample")
-    if kernel.precomputed:  # as it is, because the kernel itself would refuse an asymmetric matrix
+    if kernel.precomputed:  # bypass the kernel, which would refuse an asymmetric matrix
         K = _square(X)
         some = _some(len(K), sample, random_state)
         K, dtype = K[np.ix_(some, some)].astype(np.float64), K.dtype
@@ -78,7 +78,7 @@ def report(kernel: Kernel, X: Any, *, sample: int = 2000, random_state: int = 0)
 
 
 def _some(n: int, at_most: int, seed: int) -> np.ndarray:
-    """Indices of a random sample, in their order."""
+    """Indices of a random sample, sorted."""
     return np.sort(np.random.default_rng(seed).choice(n, at_most, replace=False)) if n > at_most else np.arange(n)
 
 
@@ -114,8 +114,8 @@ def repair(K: np.ndarray, method: str = "clip") -> np.ndarray:
 def factor(kernel: Kernel, X: Any) -> np.ndarray:
     """R with K = R R': row i is a point whose Euclidean geometry is that of k(x_i, .) in H.
 
-    The Cholesky factor where K is positive definite, else from eigenvectors, with one column for each eigenvalue that
-    is not zero.
+    The Cholesky factor where K is positive definite, otherwise from eigenvectors, with one column per nonzero
+    eigenvalue.
     """
     K = kernel(X)
     try:

@@ -1,7 +1,7 @@
 """Regularisers R(||f||), nondecreasing functions of the norm t = ||f||.
 
-Any of them is the squared norm in disguise: where t > 0 solves the problem with R, it also solves the one with
-(strength / 2) t^2 for the effective strength R'(t) / t.
+Each is the squared norm in disguise: a solution with R and norm t > 0 also solves the problem with (strength / 2) t^2
+for the effective strength R'(t) / t.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from representer.kernels import checks
 from representer.kernels.parameters import Parameters
 
 LARGEST = 1e8
-"""Norms up to which the slope of a user's regulariser is asked for."""
+"""Largest norm at which the derivative of a custom regulariser is evaluated."""
 
 
 class Regularizer(Parameters):
@@ -28,17 +28,17 @@ class Regularizer(Parameters):
     """The effective strength, where it does not depend on the norm."""
 
     largest: float = np.inf
-    """The largest norm of finite R."""
+    """The largest norm at which R is finite."""
 
     def check(self) -> None:
-        """Raise if a parameter is out of its range."""
+        """Raise if a parameter is out of range."""
 
     def value(self, t: float) -> float:
         """R(t)."""
         raise NotImplementedError
 
     def derivative(self, t: float) -> float:
-        """R'(t), at 0 from the right."""
+        """R'(t); at 0 the right derivative."""
         raise NotImplementedError
 
     def conjugate(self, s: float) -> float:
@@ -145,7 +145,7 @@ class Power(Regularizer):
 
 
 class Ball(Regularizer):
-    """R(t) = 0 for t <= radius and infinite beyond: the least loss in a ball of H.
+    """R(t) = 0 for t <= radius and infinite beyond: the loss is minimised over a ball of H.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Ball(Regularizer):
         return self.radius * s
 
     def excess(self, strength: float, t: float) -> float:
-        """log(radius / t): positive inside the ball, where the strength may fall."""
+        """log(radius / t): positive inside the ball, where the strength may decrease."""
         return float(np.log(self.radius / t)) if t > 0 else np.inf
 
 
@@ -182,7 +182,7 @@ class CustomRegularizer(Regularizer):
     Parameters
     ----------
     value, derivative : callable
-        R must not decrease, or the theorem of representers does not hold.
+        R must be nondecreasing, or the representer theorem does not hold.
     convex : bool
         Whether R is convex. Otherwise a fit finds a local minimum, and says so.
     """
@@ -198,19 +198,19 @@ class CustomRegularizer(Regularizer):
                 raise TypeError(f"{name} is {getattr(self, name)!r}; give a function of a number.")
         grid = np.concatenate([[0.0], np.logspace(-6, 8, 141)])
         values, slopes = (np.array([_number(f, t) for t in grid]) for f in (self.value, self.derivative))
-        known = (grid <= 100.0) | (np.isfinite(values) & np.isfinite(slopes))  # far off it may be too large for a float
+        known = (grid <= 100.0) | (np.isfinite(values) & np.isfinite(slopes))  # large t may overflow
         grid, values, slopes = grid[known], values[known], slopes[known]
         if np.isnan(values).any() or np.isnan(slopes).any() or slopes.min() < 0 or np.any(np.diff(values) < 0):
             where = grid[int(np.argmin(slopes))] if slopes.min() < 0 else grid[int(np.argmin(np.diff(values)))]
             raise ValueError(
                 f"The regulariser decreases (or is not a number) near t = {where:.3g}; give a nondecreasing one, "
-                "as only then a minimiser is a sum of representers."
+                "as only then is a minimiser a sum of representers."
             )
         if self.convex and np.any(np.diff(slopes) < -1e-9 * np.maximum(slopes[:-1], 1e-300)):
-            raise ValueError("The regulariser's derivative falls somewhere, so it is not convex; pass convex=False.")
+            raise ValueError("The regulariser's derivative decreases, so it is not convex; pass convex=False.")
 
     def conjugate(self, s: float) -> float:
-        """By the root of R'(t) = s."""
+        """s t - R(t) at the root t of R'(t) = s."""
         if self._slope(0.0) >= s:
             return -float(self.value(0.0))
         high = 1.0
@@ -226,12 +226,12 @@ class CustomRegularizer(Regularizer):
         return min(1.0, self._slope(LARGEST) / s) if s > 0 else 1.0
 
     def _slope(self, t: float) -> float:
-        """R'(t), infinite where that is too large for a float."""
+        """R'(t), or infinity on overflow."""
         return _number(self.derivative, t)
 
 
 def _number(function: Callable[[float], float], t: float) -> float:
-    """function(t), infinite where that is too large for a float."""
+    """function(t), or infinity on overflow."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return float(function(t))

@@ -1,4 +1,4 @@
-"""What a fit takes and gives: plan, certificate and result, one of each, and the one function that certifies."""
+"""Budget, plan, certificate and result of a fit, and the one function that certifies."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from representer.gram import through_features
 
 Progress = Callable[[str, float], Any]
-"""Called with what is done and how far off the solution is (residual, gap or violation) after each step; true stops."""
+"""Called after each step with the current phase and the error so far (residual, gap or violation); true stops."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a solver may use, and how exact it has to be."""
+    """The resources a solver may use, and the accuracy it must reach."""
 
     memory: int
     """Bytes."""
@@ -25,12 +25,12 @@ class Budget:
     threads: int | None = None
     random_state: Any = 0
     progress: Any = None
-    """A `Progress`, or none."""
+    """A `Progress`, or None."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The solver that a fit will use, why, and what it takes."""
+    """The solver that a fit will use, why, and its cost."""
 
     solver: str
     why: str
@@ -40,13 +40,13 @@ class Plan:
     seconds: float = 0.0
     """A rough estimate, on two cores of a laptop."""
     refusal: str = ""
-    """Why the fit would be refused, and the way out; empty if it would not be."""
+    """Why the fit would be refused, and what to do instead; empty if it would not be."""
     form: str = ""
     """How the kernel matrix is held, where that depends on the memory."""
     error: type[Exception] = MemoryError
-    """What a fit that is refused raises: of another type where more memory would not help."""
+    """The exception that a refused fit raises; not a MemoryError where more memory would not help."""
     passes: int = 0
-    """How often all rows are read, where they are read in blocks."""
+    """Number of passes over all rows, where they are read in blocks."""
 
     @property
     def reason(self) -> str:
@@ -77,7 +77,7 @@ class Plan:
 
 
 def plan_of_products(what: str, gram: Any, more: int, products: int) -> Plan:
-    """The plan of so many products with K, which is stored if it takes at most a quarter of the memory."""
+    """The plan of ``products`` products with K, which is stored if it takes at most a quarter of the memory."""
     n, size, fewer = len(gram), len(gram) ** 2 * gram.dtype.itemsize, through_features.are_fewer(gram)
     stored = size <= gram.memory // 4 and not fewer
     reason = "the kernel matrix fits the memory" if stored else "the kernel matrix is computed anew in each product"
@@ -92,7 +92,7 @@ def plan_of_products(what: str, gram: Any, more: int, products: int) -> Plan:
 
 @dataclass(frozen=True)
 class Work:
-    """What a solver did: the facts of a certificate that are not judged."""
+    """What a solver did: the part of a certificate that needs no verification."""
 
     solver: str
     reason: str
@@ -101,15 +101,15 @@ class Work:
     seconds: float
     precision: str
     passes: int = 0
-    """How often all rows were read, where they are read in blocks."""
+    """Number of passes over all rows, where they were read in blocks."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """How good a fit is, how it was found, and what it took.
+    """How accurate a fit is, how it was found, and what it cost.
 
     The fitted f and the exact minimiser f* differ by at most ``error_bound * sqrt(k(x, x))`` at any x, up to the
-    intercept; it is infinite where no bound is known.
+    intercept; the bound is infinite where none is known.
     """
 
     solver: str
@@ -117,11 +117,11 @@ class Certificate:
     converged: bool
     """Whether all residuals are within the tolerance."""
     residuals: np.ndarray
-    """What the tolerance is compared with, computed from the returned coefficients with float64 products.
+    """The quantities compared with the tolerance, computed from the returned coefficients with float64 products.
 
-    For a linear system |y - (K + alpha I) coef| / |y| of each target. For eigenpairs |A u - lambda u| / lambda_1 of
-    each. For support vector machines the KKT violation of each pair of classes. For other losses the duality gap,
-    relative to the objective, or without convexity what is left of the gradient.
+    For a linear system |y - (K + alpha I) coef| / |y| for each target. For eigenpairs |A u - lambda u| / lambda_1 for
+    each. For support vector machines the KKT violation for each pair of classes. For other losses the duality gap,
+    relative to the objective, or without convexity the remaining gradient.
     """
     measure: str
     """What the residuals are, in words."""
@@ -133,13 +133,13 @@ class Certificate:
     seconds: float
     precision: str
     passes: int = 0
-    """How often all rows were read, where they are read in blocks."""
+    """Number of passes over all rows, where they were read in blocks."""
     primal: float | None = None
-    """The objective of the returned coefficients, where it is not a linear system that was solved."""
+    """The objective at the returned coefficients, except where a linear system was solved."""
     dual: float | None = None
-    """A lower bound of the objective of any function; of any in the span, where the kernel is an approximation."""
+    """A lower bound on the objective over all functions; over the span only, where the kernel is an approximation."""
     approximation: Any = None
-    """How far the kernel is from the one that it approximates, an `Approximation`; None where it is none."""
+    """How far the kernel is from the one it approximates, an `Approximation`; None where the kernel is exact."""
 
     @property
     def residual(self) -> float:
@@ -148,7 +148,7 @@ class Certificate:
 
     @property
     def gap(self) -> float | None:
-        """primal - dual: the objective is at most this much above the least one."""
+        """primal - dual: the objective is at most this much above its minimum."""
         return None if self.primal is None or self.dual is None else self.primal - self.dual
 
     def __str__(self) -> str:
@@ -157,7 +157,7 @@ class Certificate:
         if self.measure == "KKT violation" and self.gap is not None:
             verdict += f" with a duality gap of {self.gap:.2g} below {self.primal:.4g}"
             if not self.gap <= abs(self.primal or 0.0):
-                verdict += ", of which rounding leaves no digit"
+                verdict += ", no digit of which survives rounding"
         return (
             f"{verdict}: {self.measure} {self.residual:.2g} (tolerance {self.tolerance:.2g}) by {self.solver} in "
             f"{self.iterations} iterations and {self.seconds:.3g} s, {self.kernel_evaluations:.3g} kernel values, "
@@ -169,7 +169,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Result:
-    """Coefficients of the representers, intercepts, and their certificate."""
+    """Coefficients of the representers, intercepts, and the certificate of both."""
 
     coef: np.ndarray
     intercept: np.ndarray
@@ -177,21 +177,21 @@ class Result:
     eigenvalues: np.ndarray | None = None
     """Of an eigenproblem, whose eigenvectors are the coefficients."""
     applied: np.ndarray | None = None
-    """K coef in float64, where a solver has it."""
+    """K coef in float64, where the solver has computed it."""
     strength: float | None = None
     """The effective strength R'(||f||) / ||f|| of a regulariser; infinite for f = 0."""
     residual: np.ndarray | None = None
-    """D (y - b) - (D K D + alpha I) z of a ridge problem in float64, where a solver has it."""
+    """D (y - b) - (D K D + alpha I) z of a ridge problem in float64, where the solver has computed it."""
     warm_start: Any = None
-    """What a similar problem may start from."""
+    """A warm start for a similar problem."""
     n_iter: int = 0
-    """Iterations that ``max_iter`` bounds, where the certificate counts others, too."""
+    """Iterations limited by ``max_iter``, where the certificate counts others as well."""
 
 
 def certify(problem: Any, coef: np.ndarray, intercept: np.ndarray, work: Work, tol: float, **known: Any) -> Certificate:
     """The certificate of these coefficients: the only place where one is built.
 
-    ``known`` is what the solver has of the problem's judgement, such as a dual point or a product in float64.
+    ``known`` is what the solver has already computed for the judgement, such as a dual point or a float64 product.
     """
     return certificate_of([problem.judge(coef, intercept, **known)], work, tol, problem.gram.evaluations)
 
@@ -199,7 +199,7 @@ def certify(problem: Any, coef: np.ndarray, intercept: np.ndarray, work: Work, t
 def certificate_of(judgements: Sequence[Any], work: Work, tol: float, evaluations: int) -> Certificate:
     """One certificate for the parts of a fit, such as all pairs of classes: bounds side by side, objectives summed.
 
-    Parts are judgements, or certificates that have been built of them.
+    Parts are judgements, or certificates built from them.
     """
     residuals = np.concatenate([j.residuals for j in judgements])
     primals, duals = [j.primal for j in judgements], [j.dual for j in judgements]
