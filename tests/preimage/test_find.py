@@ -228,7 +228,7 @@ def test_lists_and_frames_of_numbers_are_rows():
         (ValueError, r"n_neighbours is 1", lambda f: preimage(f, "distances", n_neighbours=1)),
         (ValueError, r"alpha is -1", lambda f: preimage(f, "learned", alpha=-1)),
         (TypeError, r"neighbours is \['x'\]; pass a function", lambda f: preimage(f, neighbours=["x"])),
-        (ValueError, r"a Function of no outputs", lambda f: preimage(Function(RBF(), f.X, np.ones((60, 0))))),
+        (ValueError, r"This Function has no outputs", lambda f: preimage(Function(RBF(), f.X, np.ones((60, 0))))),
         (
             TypeError,
             r"'learned' is for rows of numbers.*method='search'",

@@ -9,7 +9,7 @@ import numpy as np
 Objective = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 MEMORY = 8
-"""Steps that are remembered for the curvature."""
+"""Steps kept for the curvature estimate."""
 
 
 def descend(
@@ -21,21 +21,21 @@ def descend(
     step: float = 1.0,
     low: float = -np.inf,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows z that lower objective(z) from where they start, and its values; no row ever goes up.
+    """Rows z that lower objective(z) from their starting points, and its values; no row's value ever increases.
 
-    Each row has its own curvature, step length and end, and all rows share each call of the objective. (Calls of an
-    optimiser for a single function would evaluate a kernel row by row instead of in matrix products.)
+    Each row has its own curvature, step length and termination, and all rows share each call of the objective. (Calling
+    an optimiser for one function at a time would evaluate the kernel row by row instead of in matrix products.)
 
     Parameters
     ----------
     objective : callable
-        Takes rows Z and their numbers and returns a value and a gradient for each.
+        Takes rows Z and their indices and returns a value and a gradient for each.
     Z : array of shape (n, n_columns)
-        Where to start.
+        Starting points.
     max_iter : int
         Calls of the objective.
     tol : float
-        A row ends when a step changes its value by less than tol times the value at its start.
+        A row has converged when a step changes its value by less than tol times its initial value.
     step : float
         Length of the first step.
     low : float
@@ -72,7 +72,7 @@ def _slopes(gradients: np.ndarray, directions: np.ndarray) -> np.ndarray:
 
 
 def _first(gradients: np.ndarray, step: float) -> np.ndarray:
-    """Downhill, as long as the first step shall be."""
+    """Steepest descent, scaled to the length of the first step."""
     size = np.linalg.norm(gradients, axis=1, keepdims=True)
     return -step * np.divide(gradients, size, out=np.zeros_like(gradients), where=size > 0)
 
@@ -83,10 +83,10 @@ class _History:
     def __init__(self, n: int, n_columns: int):
         self.s = np.zeros((MEMORY, n, n_columns))
         self.y = np.zeros((MEMORY, n, n_columns))
-        self.inverse = np.zeros((MEMORY, n))  # 1 / <s, y>, and 0 where nothing is remembered
+        self.inverse = np.zeros((MEMORY, n))  # 1 / <s, y>, and 0 where no step is stored
 
     def add(self, rows: np.ndarray, s: np.ndarray, y: np.ndarray) -> None:
-        """Remember a step of some rows, unless the curvature along it is not positive."""
+        """Store a step of some rows where the curvature along it is positive."""
         product = _slopes(s, y)
         good = product > 1e-10 * np.linalg.norm(s, axis=1) * np.linalg.norm(y, axis=1)
         rows = rows[good]
@@ -95,7 +95,7 @@ class _History:
             kept[0, rows] = new
 
     def directions(self, rows: np.ndarray, gradients: np.ndarray, step: float) -> np.ndarray:
-        """-H g, H the inverse Hessian that the history tells of."""
+        """-H g, H the L-BFGS approximation of the inverse Hessian."""
         s, y, inverse = self.s[:, rows], self.y[:, rows], self.inverse[:, rows]
         q, a = -gradients, np.zeros((MEMORY, len(rows)))
         for i in range(MEMORY):

@@ -1,4 +1,4 @@
-"""Pre-images from distances: where a point must be that is so far from its neighbours."""
+"""Pre-images from distances: the point with given distances to its neighbours."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ RIDGES = (0.0, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 """Strengths of the ridge that are tried, in units of the largest eigenvalue of the neighbours' scatter."""
 
 FEW = 10
-"""Neighbours that are also asked alone: far ones may mislead, as where an even power takes a value twice."""
+"""Nearest neighbours that are also tried alone: far ones may mislead, as where an even power takes a value twice."""
 
 CLOSEST_SQUARE = 1e-6
-"""Squared distances, in length scales, are not trusted below it: a slope of phi may be infinite at 0."""
+"""Smallest squared distance, in length scales, at which phi' is evaluated: it may be infinite at 0."""
 
 
 def distances(target: Target, *, n_neighbours: int = 100) -> np.ndarray:
-    """z with |z - x_i|^2 = s_i for the nearest x_i, by least squares, where f(x_i) = phi(s_i) tells s_i.
+    """z with |z - x_i|^2 = s_i for the nearest x_i, by least squares, where s_i solves f(x_i) = phi(s_i).
 
-    A kernel phi(|x - y|^2) with a falling phi, or phi(<x, y>) with a rising one, can be inverted. If f is a representer
-    k(z, .), or what a projection onto a space that holds the k(x_i, .) leaves of it, then f(x_i) = k(z, x_i): values of
-    f become distances of inputs, and z is the circumcentre in the plane of the neighbours. (Kwok and Tsang start from
-    ||f - k(x_i, .)|| instead, which counts what the projection took away as if it were distance from x_i.)
+    A kernel phi(|x - y|^2) with decreasing phi, or phi(<x, y>) with increasing phi, can be inverted. If f is a
+    representer k(z, .), or its projection onto a space that contains the k(x_i, .), then f(x_i) = k(z, x_i): values of
+    f become distances between inputs, and z is the circumcentre in the plane of the neighbours. (Kwok and Tsang start
+    from ||f - k(x_i, .)|| instead, which counts the part removed by the projection as distance from x_i.)
 
-    An error of f(x_i) is larger by 1 / |phi'(s_i)| in s_i, so equations have the weights phi'(s_i)^2. The values of a
-    function that is no representer contradict each other, and least squares follow them out of the data. So a ridge
-    pulls z towards the mean of the neighbours. All neighbours are asked and the FEW nearest alone, with each of the
-    RIDGES, and the z that is nearest to f in H is taken: one without a ridge where the equations agree. No iteration,
-    no local minima.
+    An error in f(x_i) is amplified by 1 / |phi'(s_i)| in s_i, so the equations have weights phi'(s_i)^2. For a function
+    that is not a representer the equations are inconsistent, and plain least squares may end up far from the data. So a
+    ridge pulls z towards the mean of the neighbours. All neighbours, and the FEW nearest alone, are tried with each of
+    the RIDGES, and the z nearest to f in H is returned: one without a ridge where the equations agree. No iteration, no
+    local minima.
 
     Parameters
     ----------
     target : Target
     n_neighbours : int
-        How many of the nearest training inputs are asked.
+        How many of the nearest training inputs are used.
 
     References
     ----------
@@ -46,7 +46,7 @@ def distances(target: Target, *, n_neighbours: int = 100) -> np.ndarray:
     if not (target.radial or target.plain[0].of_inner_product):
         raise ValueError(
             f"{target.kernel!r} is not a function of one distance or one inner product, so distances in its space do "
-            "not tell distances of inputs; use method='gradient'."
+            "not determine distances between inputs; use method='gradient'."
         )
     index = target.nearest(n_neighbours)
     every, chunks = np.arange(len(target)), _parallel.split(len(target), 512)
@@ -54,7 +54,7 @@ def distances(target: Target, *, n_neighbours: int = 100) -> np.ndarray:
 
 
 def _nearest(target: Target, functions: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Of the points that few and many neighbours and all ridges give, those nearest in H, for some functions."""
+    """The points nearest in H among those from few and from all neighbours and from all ridges, for some functions."""
     best, lowest = np.empty(0), np.full(len(functions), np.inf)
     for count in sorted({min(FEW, index.shape[1]), index.shape[1]}):
 
@@ -79,12 +79,12 @@ def _locate_from_values(target: Target, functions: np.ndarray, near: np.ndarray)
         squares = inverse(kernel, values, 0.0, reach)
         slopes = np.maximum(squares, CLOSEST_SQUARE)
         kernel.dphi(slopes)
-        slopes[squares > 0.999 * reach] = 0.0  # a value below all that phi takes tells no distance
+        slopes[squares > 0.999 * reach] = 0.0  # a value below the range of phi determines no distance
     else:
         sizes = np.einsum("ijf,ijf->ij", P, P)
         bound = 4.0 * float(sizes.max()) + 1.0
         slopes = inverse(kernel, values, -bound, bound)
-        squares = sizes - 2.0 * slopes  # |z|^2 is the same for all and drops out
+        squares = sizes - 2.0 * slopes  # |z|^2 is the same in all equations and cancels
         kernel.dphi(slopes)
     return locate(P, squares, slopes**2)
 
@@ -92,7 +92,7 @@ def _locate_from_values(target: Target, functions: np.ndarray, near: np.ndarray)
 def locate(P: np.ndarray, squares: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Points z in the planes of the points P (one stack per z) with |z - p_i|^2 = squares_i up to a constant.
 
-    From |z - m|^2 - 2 <z - m, p_i - m> + |p_i - m|^2 = squares_i, m the mean, less the mean of these equations:
+    From |z - m|^2 - 2 <z - m, p_i - m> + |p_i - m|^2 = squares_i, m the mean, minus the mean of these equations:
     weighted least squares, with each of the RIDGES. Shape (ridges, stacks, columns).
     """
     total = weights.sum(axis=1, keepdims=True)
@@ -114,7 +114,7 @@ def locate(P: np.ndarray, squares: np.ndarray, weights: np.ndarray) -> np.ndarra
 
 
 def _reach(kernel: Any) -> float:
-    """A squared distance at which phi is a millionth or less, or the largest that was tried."""
+    """A squared distance at which phi is below a millionth, or the largest one tried."""
     s = np.ones((1, 1))
     while s[0, 0] < 2.0**40:
         value = s.copy()
@@ -126,10 +126,10 @@ def _reach(kernel: Any) -> float:
 
 
 def inverse(kernel: Any, values: np.ndarray, lowest: float, highest: float) -> np.ndarray:
-    """s in [lowest, highest] with phi(s) = value, by bisection; values that phi does not take are moved to the nearest.
+    """s in [lowest, highest] with phi(s) = value, by bisection; values outside the range of phi are moved into it.
 
-    Where phi both falls and rises, s is taken right of its minimum: for an even power of <x, y> + offset that is where
-    the base is positive.
+    Where phi both decreases and increases, s is taken to the right of its minimum: for an even power of <x, y> + offset
+    that is where the base is positive.
     """
     grid = np.linspace(lowest, highest, 1025)[None]
     heights = grid.copy()

@@ -1,4 +1,4 @@
-"""Neighbours of strings, sets and rankings: what one small change makes of them."""
+"""Neighbours of strings, sets and rankings: the objects one small edit away."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Neighbours = Callable[[Any], Iterable[Any]]
 
 
 def edits_for(X: Any) -> Neighbours | None:
-    """The small changes that suit these inputs, with the letters or items that occur in them; None if none is known."""
+    """The edits for inputs of this type, with the letters or items that occur in them; None if none are known."""
     if not isinstance(X, list | np.ndarray):
         return None
     items = list(X)
@@ -52,9 +52,9 @@ def set_edits(items: list) -> Neighbours:
 
 
 def swaps(x: Any) -> list:
-    """Exchange two places of a ranking: adjacent ones in a list of items by rank, or in a list of ranks by item.
+    """Exchange two entries of a ranking.
 
-    Which of the two the ranking is does not matter, because all pairs of places are tried.
+    Whether it lists items by rank or ranks by item does not matter, because all pairs of entries are tried.
     """
     kind = np.array if isinstance(x, np.ndarray) else type(x)
     found = []

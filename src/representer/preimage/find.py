@@ -27,30 +27,30 @@ METHODS: dict[str, tuple[Callable | None, set[str]]] = {
     "search": (search, {"neighbours", "n_starts", "max_iter", "progress"}),
     "nearest": (None, set()),
 }
-"""The methods by name, and the options that each of them takes."""
+"""The methods by name, and the options that each takes."""
 
 
 @dataclass(frozen=True)
 class Preimage:
-    """What was found: inputs, how far their representers are from the functions, and how they were found.
+    """The inputs found, the distances of their representers from the functions, and the method.
 
-    For a function with one output these are one input and numbers; with several outputs, an array or a list of inputs
-    and arrays with a number for each output.
+    For a function with one output, one input and scalars; with several outputs, an array or a list of inputs, and
+    arrays with one number per output.
     """
 
     x: Any
-    """The input: a row of numbers, a string, a set, ...; with a precomputed kernel the index of a training input."""
+    """The input: a row of numbers, a string, a set, ...; with a precomputed kernel, the index of a training input."""
     distance: Any
-    """||f - k(x, .)||, constants left out."""
+    """||f - k(x, .)||, ignoring constants."""
     method: str
     nearest: Any
     """Index of the nearest training input."""
     nearest_distance: Any
-    """||f - k(x_i, .)|| of that one, which `distance` never exceeds."""
+    """||f - k(x_i, .)|| for that input; `distance` never exceeds it."""
 
 
 class Options(TypedDict, total=False):
-    """What methods may be given, each some of it."""
+    """The options of all methods; each method takes some of them."""
 
     n_starts: int | None
     max_iter: int | None
@@ -65,17 +65,18 @@ class Options(TypedDict, total=False):
 def preimage(function: Function, method: str = "auto", **options: Unpack[Options]) -> Preimage:
     """x with ||f - k(x, .)|| as small as possible, ||f - k(x, .)||^2 = ||f||^2 - 2 f(x) + k(x, x).
 
-    Most functions are not the representer of any input; the distance that was reached is reported with it. It is never
-    larger than that of the nearest training input, which is returned where a method found nothing better.
+    Most functions are not the representer of any input, so the distance reached is reported as well. It is never larger
+    than that of the nearest training input, which is returned where a method finds nothing better.
 
     ==============  ======================================================  ======================================
     method          finds                                                   for
     ==============  ======================================================  ======================================
     "fixed_point"   the weighted mean that a pre-image must be              RBF, Matern, ...: phi(|x - y|^2)
     "gradient"      a minimum of the distance, by L-BFGS                    kernels with a gradient, also nested
-    "distances"     the point so far from its neighbours; no iteration      phi(|x - y|^2) and phi(<x, y>)
-    "learned"       what ridge regression from H to inputs says             all kernels of vectors
-    "search"        what no small change brings nearer; the best of all     strings, sets, rankings, categories,
+    "distances"     the point at given distances from its neighbours;       phi(|x - y|^2) and phi(<x, y>)
+                    no iteration
+    "learned"       the prediction of a ridge regression from H to inputs   all kernels on vectors
+    "search"        a local optimum under small edits; the best of all      strings, sets, rankings, categories,
                     rankings of up to 8 items, and of few categories        any objects
     "nearest"       the nearest training input                              everything
     ==============  ======================================================  ======================================
@@ -87,21 +88,21 @@ def preimage(function: Function, method: str = "auto", **options: Unpack[Options
     Parameters
     ----------
     function : Function
-        With several outputs, which share their inputs, there is a pre-image for each.
+        With several outputs, which share their inputs, a pre-image is found for each.
     method : str
     n_starts : int, optional
-        From how many points (for "search": objects) to start: 2 for "fixed_point", 4 for "gradient", 5 for "search".
+        Number of starting points (for "search": objects): 2 for "fixed_point", 4 for "gradient", 5 for "search".
     max_iter : int, optional
         Iterations: 200 for "fixed_point" and "gradient", 100 rounds for "search".
     tol : float, optional
-        When to end: at steps below so many length scales for "fixed_point" (1e-5), at relative changes of the squared
-        distance below it for "gradient" (1e-9).
+        Stopping tolerance: the step, in length scales, for "fixed_point" (1e-5); the relative change of the squared
+        distance for "gradient" (1e-9).
     n_neighbours : int, optional
-        How many training inputs "distances" asks: 100.
+        How many training inputs "distances" uses: 100.
     alpha : float, optional
         Strength of the ridge in "learned": 1e-3.
     neighbours : callable, optional
-        For "search": from one object to a list of objects that differ little from it.
+        For "search": a function from one object to a list of objects that differ little from it.
     progress : callable, optional
         For "search": called after each round with its number, the distance reached and the number of objects tried;
         the search ends when it returns True.
@@ -125,7 +126,7 @@ def preimage(function: Function, method: str = "auto", **options: Unpack[Options
     if method != "auto" and method not in METHODS:
         raise ValueError(f"method is {method!r}; use 'auto' or one of {', '.join(map(repr, METHODS))}.")
     if function.coef.size == 0:
-        raise ValueError("This is a Function of no outputs; give coefficients of at least one.")
+        raise ValueError("This Function has no outputs; give coefficients for at least one.")
     checked, target = _checked(options), Target(function)
     if method == "auto":
         method = choose(target, checked.get("neighbours"))
@@ -133,7 +134,7 @@ def preimage(function: Function, method: str = "auto", **options: Unpack[Options
 
 
 def _checked(options: Any) -> dict[str, Any]:
-    """The options that were given, each in its range."""
+    """The options that were given, after each is checked."""
     given = {name: value for name, value in options.items() if value is not None}
     if unknown := sorted(given.keys() - Options.__annotations__.keys()):
         raise TypeError(
@@ -175,7 +176,7 @@ def _find(target: Target, method: str, options: dict[str, Any], function: Functi
     x, squares = _take(target, index), nearest
     if find is not None:
         found = find(target, **options)
-        if isinstance(found, np.ndarray) and x.dtype.kind == "f":  # integers as inputs need not stay whole
+        if isinstance(found, np.ndarray) and x.dtype.kind == "f":  # a pre-image of integer inputs need not be integral
             found = found.astype(x.dtype)
         squares = target.squared_distances(found, every)
         x = _better(x, found, squares < nearest)

@@ -9,25 +9,25 @@ from representer.preimage.starts import best, starts
 from representer.preimage.target import Target, strips
 
 SHORTEST = 1e-3
-"""Steps that were halved to less than this leave the rest to the gradient."""
+"""Step length below which halving gives way to gradient descent."""
 
 
 def fixed_point(target: Target, *, n_starts: int = 2, max_iter: int = 200, tol: float = 1e-5) -> np.ndarray:
     """z <- sum_i coef_i phi'(s_i) x_i / sum_i coef_i phi'(s_i), s_i = |z - x_i|^2, for kernels phi(|x - y|^2).
 
     At a stationary point of the distance z is this mean. Its weights may be negative, and then a plain iteration can
-    run away. Here a step that would increase the distance is halved; where that does not help, or where the sum of
-    the weights has the wrong sign, so that the step points uphill, descent along the gradient takes over.
+    diverge. Here a step that would increase the distance is halved; where that does not help, or where the sum of the
+    weights has the wrong sign, so that the step points uphill, gradient descent takes over.
 
     Parameters
     ----------
     target : Target
     n_starts : int
-        The nearest training input, the mean of the ten nearest, the second nearest, ...; the best end is returned.
+        The nearest training input, the mean of the ten nearest, the second nearest, ...; the best result is returned.
     max_iter : int
         Evaluations for each start.
     tol : float
-        A start ends at a step of less than tol length scales.
+        A start has converged when its step is below tol length scales.
 
     References
     ----------
@@ -62,7 +62,7 @@ def fixed_point(target: Target, *, n_starts: int = 2, max_iter: int = 200, tol: 
 
 
 def _evaluate(target: Target, Z: np.ndarray, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Squared distances, the weighted means, and whether the way to them is downhill."""
+    """Squared distances, the weighted means, and whether the step to them is a descent direction."""
     kernel, factor = target.plain
     A, B = kernel.prepare(Z, like=target.inputs), target.inputs
 

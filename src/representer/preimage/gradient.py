@@ -17,11 +17,11 @@ def gradient(target: Target, *, n_starts: int = 4, max_iter: int = 200, tol: flo
     ----------
     target : Target
     n_starts : int
-        The nearest training input, the mean of the ten nearest, the second nearest, ...; the best end is returned.
+        The nearest training input, the mean of the ten nearest, the second nearest, ...; the best result is returned.
     max_iter : int
         Evaluations of the distance for each start.
     tol : float
-        Relative change of the squared distance at which a start ends.
+        Relative change of the squared distance at which a start has converged.
     """
     if not target.has_gradient:
         raise TypeError(
@@ -39,7 +39,7 @@ def lower(
     """Points at least as near to their functions as those given, and the squared distances."""
     step, low = 0.1 * _spread(target), _lowest(target)
     parts = []
-    for rows in _parallel.split(len(points), 512):  # so that steps remembered for the curvature take little memory
+    for rows in _parallel.split(len(points), 512):  # bounds the memory of the L-BFGS history
 
         def objective(Z: np.ndarray, index: np.ndarray, mine: np.ndarray = functions[rows]) -> tuple:
             return target.with_gradients(Z, mine[index])
@@ -49,13 +49,13 @@ def lower(
 
 
 def _spread(target: Target) -> float:
-    """Root of the total variance of (at most a thousand of) the training inputs, or 1 if they are all the same."""
+    """Square root of the total variance of (at most a thousand of) the training inputs, or 1 if they are all equal."""
     some = dense_rows(target.X, np.unique(np.linspace(0, len(target.inputs) - 1, 1000).astype(int)))
     return float(np.sqrt(some.var(axis=0, dtype=np.float64).sum())) or 1.0
 
 
 def _lowest(target: Target) -> float:
-    """0 where the kernel is one of histograms, which refuses negative entries."""
+    """Lower bound on entries: 0 where the kernel refuses negative ones, as kernels on histograms do."""
     try:
         target.kernel.prepare(-np.ones((1, target.X.shape[1])), like=target.inputs)
     except ValueError:

@@ -15,7 +15,7 @@ from representer.preimage.target import Target
 Progress = Callable[[int, float, int], Any]
 
 ENUMERATED = 4096
-"""Objects that are tried at a time where all of them are."""
+"""Objects per batch where all of them are enumerated."""
 
 
 def search(
@@ -26,9 +26,9 @@ def search(
     max_iter: int = 100,
     progress: Progress | None = None,
 ) -> Any:
-    """From the nearest training objects on: all small changes of the best objects so far, of which the best are kept.
+    """Beam search from the nearest training objects: all small edits of the best objects so far, keeping the best.
 
-    It ends when no change lowers ||f - k(x, .)|| below the best yet. Where there are few objects, such as the rankings
+    It ends when no edit lowers ||f - k(x, .)|| below the best so far. Where there are few objects, such as the rankings
     of up to eight items, all of them are tried instead, so that the best one is found.
 
     Parameters
@@ -41,7 +41,7 @@ def search(
     n_starts : int
         How many objects are kept at a time.
     max_iter : int
-        Rounds of changes.
+        Rounds of edits.
     progress : callable, optional
         Called after each round with its number, the distance reached and the number of objects tried so far; the search
         ends when it returns True.
@@ -66,7 +66,7 @@ def search(
 
 
 def _best(target: Target, every: list) -> list:
-    """The nearest of all objects for each function."""
+    """For each function, the nearest of all objects."""
     found = []
     for f in range(len(target)):
         parts = [_distances(target, every[rows], f) for rows in _parallel.split(len(every), ENUMERATED)]
@@ -112,7 +112,7 @@ def _distances(target: Target, objects: list, function: int) -> np.ndarray:
 
 
 def _edited_distances(target: Target, x: Any, edited: list, function: int) -> np.ndarray:
-    """The same for objects that differ little from x; for strings by what differs, where the kernel allows that."""
+    """Distances of edits of x; for strings, from the differing parts alone where the kernel allows that."""
     if target.window is not None and isinstance(x, str) and all(isinstance(y, str) for y in edited):
         return target.edited_distances(x, edited, function)
     return _distances(target, edited, function)
@@ -124,7 +124,7 @@ def _as_inputs(target: Target, objects: list) -> Any:
 
 
 def _key(x: Any) -> Any:
-    """Something hashable that tells objects apart: the object itself, or its contents where it can change."""
+    """A hashable key that distinguishes objects: the object itself, or its contents where it is mutable."""
     if isinstance(x, set):
         return frozenset(x)
     if isinstance(x, list | np.ndarray):

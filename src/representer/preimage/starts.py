@@ -1,4 +1,4 @@
-"""Where iterations for pre-images of vectors begin."""
+"""Starting points of iterations for pre-images of vectors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NEIGHBOURS = 10
 
 
 def starts(target: Target, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Starting points, ``count`` for each function, and the numbers of their functions.
+    """Starting points, ``count`` for each function, and the indices of their functions.
 
-    The first is the nearest training input, so a method that only ever goes down is never worse than it. The second is
-    the mean of the ten nearest, weighted by how near they are. Further ones are the second nearest, the third, ...
+    The first is the nearest training input, so a descent method is never worse than it. The second is the mean of the
+    ten nearest, weighted by their closeness. Further ones are the second nearest, the third, ...
     """
     index = target.nearest(max(NEIGHBOURS, count))
     first = [dense_rows(target.X, index[:, 0])]
@@ -25,7 +25,7 @@ def starts(target: Target, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _means(target: Target, index: np.ndarray) -> np.ndarray:
-    """For each function the mean of some inputs, with weights that fall linearly to half at the farthest."""
+    """For each function the mean of some inputs, with weights that decrease linearly to one half at the farthest."""
     means = []
     for rows in _parallel.split(len(target), 256):
         near = np.sqrt(np.take_along_axis(target.to_training(rows), index[rows], axis=1))
@@ -37,6 +37,6 @@ def _means(target: Target, index: np.ndarray) -> np.ndarray:
 
 
 def best(values: np.ndarray, points: np.ndarray, n_functions: int) -> np.ndarray:
-    """Of several points for each function (in the order of `starts`) the one with the smallest value."""
+    """For each function, the point with the smallest value among several (in the order of `starts`)."""
     winner = values.reshape(-1, n_functions).argmin(axis=0)
     return points[winner * n_functions + np.arange(n_functions)]

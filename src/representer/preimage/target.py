@@ -19,15 +19,15 @@ from representer.kernels.candidates import Candidates
 from representer.kernels.named_features import Features, LinearForm
 
 STRIP_ROWS = 64
-"""Inputs in a strip of kernel values against all x_i, which one thread computes at a time."""
+"""Inputs per strip of kernel values against all x_i; one thread computes a strip."""
 CANCELLED = 1e-6
-"""A squared norm, as a part of that before an edit, below which too few digits are left to divide by it."""
+"""Squared norm, relative to that before an edit, below which cancellation leaves too few digits to divide by it."""
 
 
 class Target:
     """f_1, ..., f_m, each sum_i coef_i k(x_i, .) over the same x_i, and ||f - k(x, .)||^2 = ||f||^2 - 2 f(x) + k(x, x).
 
-    Constants of the functions are left out, as in all distances of H. Methods take inputs Z together with the number of
+    Constants of the functions are ignored, as in all distances of H. Methods take inputs Z together with the index of
     the function that each of them is for.
     """
 
@@ -47,7 +47,7 @@ class Target:
         self.diagonal = self.kernel.diagonal(self.inputs).astype(np.float64)
 
     def __len__(self) -> int:
-        """How many functions there are."""
+        """Number of functions."""
         return len(self.coef)
 
     @property
@@ -56,16 +56,16 @@ class Target:
 
     @cached_property
     def _linear_form(self) -> LinearForm | None:
-        """From prepared inputs to the values of the functions, where that takes no kernel values with the x_i."""
+        """Map from prepared inputs to the values of the functions, where that needs no kernel values with the x_i."""
         return self.kernel.features.linear_form(self.inputs, self.coef)
 
     @cached_property
     def candidates(self) -> Candidates | None:
-        """What inputs there are beside the x_i, if the kernel knows."""
+        """Candidate inputs besides the x_i, if the kernel can enumerate them."""
         return None if self.kernel.candidates is None else self.kernel.candidates(self.X)
 
     def to_training(self, functions: Any = slice(None)) -> np.ndarray:
-        """Squared distances of some functions to all k(x_i, .): one row per function."""
+        """Squared distances from some functions to all k(x_i, .): one row per function."""
         squares = -2.0 * self.values.T[functions]
         squares += self.diagonal
         squares += self.squares[functions][:, None]
@@ -93,19 +93,19 @@ class Target:
 
     @property
     def window(self) -> int | None:
-        """Letters that a feature of a string reads, where distances of edited strings are found by what has changed."""
+        """Length of a string feature in letters, where distances of edited strings follow from the edit alone."""
         window = self._additive.window
         return None if window is None or self._linear_form is None else window
 
     @property
     def _additive(self) -> Features:
-        """Features that a change of a string adds to and takes from, not divided by their norm."""
+        """Features before normalisation, to which an edit of a string adds and from which it subtracts."""
         return self.kernel.features.undivided or self.kernel.features
 
     def edited_distances(self, x: str, edited: list[str], function: int) -> np.ndarray:
         """||f - k(y, .)||^2 for strings y that differ from x in a few letters, from the words that differ alone.
 
-        phi(y) = phi(x) + d with d = phi(new) - phi(old), where x has the stretch `old` and y the stretch `new`.
+        phi(y) = phi(x) + d with d = phi(new) - phi(old), where x has the substring `old` and y the substring `new`.
         Features of a normalised kernel are divided by their norm afterwards.
         """
         assert self.window is not None
@@ -122,7 +122,7 @@ class Target:
         values = f[0] + f[len(old) + 1 :] - f[1 : len(old) + 1]
         if not divided:
             return np.maximum(squares - 2.0 * values + self.squares[function], 0.0)
-        lost = squares <= CANCELLED * (own @ own)  # digits, or all features
+        lost = squares <= CANCELLED * (own @ own)  # cancellation has lost the digits, or no features are left
         found = 1.0 - 2.0 * values / np.sqrt(np.where(lost, 1.0, squares)) + self.squares[function]
         if np.any(lost):
             rest = [y for y, is_lost in zip(edited, lost, strict=True) if is_lost]
@@ -137,7 +137,7 @@ class Target:
             part, coef = A[rows], self.coef[functions[rows]]
             values = np.einsum("ij,ij->i", Gram.of(self.kernel, part, self.inputs, threads=1).dense(), coef)
             gradient = -2.0 * self.kernel.input_vjp(part, self.inputs, coef.astype(self.dtype))
-            # d k(z, z) / dz is twice the derivative of the first argument, by symmetry
+            # d k(z, z) / dz is twice the derivative with respect to the first argument, by symmetry
             own = [
                 self.kernel.input_vjp(part[i], part[i], 2.0 * np.eye(len(part[i]), dtype=self.dtype))
                 for i in _parallel.split(len(part), 16)
@@ -154,7 +154,7 @@ class Target:
     def plain(self) -> tuple[Any, float]:
         """The kernel without constant factors, and the factor.
 
-        The pre-image of sum_i coef_i k(x_i, .) does not depend on it.
+        The pre-image of sum_i coef_i k(x_i, .) does not depend on the factor.
         """
         return self.kernel.unscaled
 
@@ -165,16 +165,16 @@ class Target:
 
     @property
     def radial(self) -> bool:
-        """Whether k(x, y) is a function phi of the distance of x and y, up to a factor."""
+        """Whether k(x, y) is a function phi of the distance between x and y, up to a factor."""
         return self.plain[0].of_squared_distance
 
     @property
     def length_scale(self) -> np.ndarray:
-        """Of a kernel of one distance or inner product: one number, or one per column."""
+        """Length scale of a kernel of one distance or inner product: one number, or one per column."""
         return checks.length_scale(self.plain[0].length_scale, self.X.shape[1])
 
     def from_scaled(self, V: np.ndarray) -> np.ndarray:
-        """Inputs from rows as such a kernel has laid them out: less a shift, and divided by the length scale."""
+        """Inputs from rows in the layout of such a kernel: shifted, and divided by the length scale."""
         shift = getattr(self.inputs, "shift", None)
         return V * self.length_scale + (0.0 if shift is None else shift)
 
@@ -197,7 +197,7 @@ class Target:
 
 
 def differing(x: str, y: str, window: int) -> tuple[str, str]:
-    """Stretches of x and of y such that all other words of up to so many letters, one by one, are the same in both."""
+    """Substrings of x and y; all words of up to ``window`` letters not inside them are the same in x and y."""
     most = min(len(x), len(y))
     before = bisect_left(range(1, most + 1), True, key=lambda n: x[:n] != y[:n])
     after = bisect_left(range(1, most - before + 1), True, key=lambda n: x[-n:] != y[-n:])
@@ -206,14 +206,14 @@ def differing(x: str, y: str, window: int) -> tuple[str, str]:
 
 
 def strips(n: int, visit: Callable[[slice], Any], threads: int | None) -> list:
-    """visit(rows) for strips of n rows, on so many threads."""
+    """visit(rows) for strips of n rows, on this many threads."""
     tiles = [(rows, slice(0, 0)) for rows in _parallel.split(n, STRIP_ROWS)]
     runs = _parallel.map_tiles(tiles, lambda run: [visit(rows) for rows, _ in run], runs=len(tiles), threads=threads)
     return [part for run in runs for part in run]
 
 
 def _smallest(values: np.ndarray, count: int) -> np.ndarray:
-    """Columns of the smallest entries of each row, smallest first and the first one of equals."""
+    """Columns of the smallest entries of each row, smallest first; ties go to the first column."""
     if count == 1:
         return values.argmin(axis=1)[:, None]
     count = min(count, values.shape[1])
