@@ -80,7 +80,7 @@ def test_widths_follow_the_targets():
     class Kinked(Loss):
         smooth = False
 
-    with pytest.raises(ValueError, match="kinks that cannot be rounded"):
+    with pytest.raises(ValueError, match="kinks that cannot be smoothed"):
         softened(Kinked(), y)
 
 

@@ -256,7 +256,8 @@ def test_bad_arguments(options, message):
 def test_a_fit_too_rough_for_discriminants_says_so():
     X, y = data(150)
     model = KernelFisherDiscriminant(1e-6, solver="conjugate_gradient", tol=1e-14, max_iter=1)
-    with pytest.raises(np.linalg.LinAlgError, match="no positive scatter within them; use a larger alpha or max_iter"):
+    match = "within-class scatter is not positive definite; use a larger alpha or max_iter"
+    with pytest.raises(np.linalg.LinAlgError, match=match):
         model.fit(X, y)
 
 

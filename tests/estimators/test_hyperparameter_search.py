@@ -51,7 +51,7 @@ def test_bad_priors():
         search.check_priors(NAMES, {"scale": stats.norm()}, START)
     with pytest.raises(TypeError, match="logpdf"):
         search.check_priors(NAMES, {"noise": 3.0}, START)
-    with pytest.raises(ValueError, match="no density where the search starts"):
+    with pytest.raises(ValueError, match="zero density where the search starts"):
         search.check_priors(NAMES, {"noise": stats.uniform(5.0, 1.0)}, START)
 
 

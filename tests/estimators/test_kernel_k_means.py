@@ -172,7 +172,7 @@ def test_distances_from_a_precomputed_matrix():
     assert same.score(kernel(X)) == pytest.approx(-same.inertia_, rel=1e-12)
     assert same.score(kernel(X), sample_weight=weights) == pytest.approx(model.score(X, sample_weight=weights))
     for method in (same.transform, same.score):
-        with pytest.raises(ValueError, match=r"do not tell k\(x, x\).*use predict"):
+        with pytest.raises(ValueError, match=r"do not determine k\(x, x\).*use predict"):
             method(kernel(new, X))
 
 

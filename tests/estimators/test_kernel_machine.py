@@ -134,7 +134,7 @@ def test_what_cannot_be_fitted_is_told():
 
 def test_stopping_early_warns_with_the_gap():
     X, y = data()
-    with pytest.warns(ConvergenceWarning, match=r"relative gap of .*not the tolerance"):
+    with pytest.warns(ConvergenceWarning, match=r"relative gap of .*above the tolerance"):
         model = KernelMachine(loss=Logistic(), regularizer=SquaredNorm(1e-4), max_iter=1).fit(X, y > 0)
     assert not model.certificate_.converged
     assert model.certificate_.gap > 0

@@ -526,7 +526,7 @@ def test_certificate(options, intercept):
 def test_convergence_warning():
     X, y = data(300)
     model = KernelRidge(1e-3, kernel=RBF(0.2), solver="conjugate_gradient", max_iter=1)
-    with pytest.warns(ConvergenceWarning, match=r"not the tolerance 1e-06; use a larger alpha.*max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"above the tolerance 1e-06; use a larger alpha.*max_iter"):
         model.fit(X, y)
     assert not model.certificate_.converged
     assert str(model.certificate_).startswith("NOT converged")
@@ -848,7 +848,7 @@ def test_search_keeps_bounds_priors_and_what_is_fixed():
 
 @pytest.mark.parametrize("option", [{"bounds": {"alpha": (1.0, 2.0)}}, {"fixed": ["alpha"]}, {"priors": {"alpha": 1}}])
 def test_options_of_a_search_without_a_search(option):
-    with pytest.raises(ValueError, match="bounds, fixed and priors are those of a search; use tune='loo'"):
+    with pytest.raises(ValueError, match="bounds, fixed and priors are options of a search; use tune='loo'"):
         KernelRidge(**option).fit(*data())
 
 

@@ -248,7 +248,7 @@ def test_callbacks_follow_a_fit(model, tasks):
 
 def test_callbacks_stop_conjugate_gradients():
     model = KernelRidge(1e-4, solver="conjugate_gradient", tol=1e-10).set_callbacks(Record(stop_after=3))
-    with pytest.warns(ConvergenceWarning, match="not the tolerance"):
+    with pytest.warns(ConvergenceWarning, match="above the tolerance"):
         model.fit(*data())
     assert model.n_iter_ == 3
 

@@ -260,7 +260,7 @@ def test_path_without_points_to_leave_out():
         ({"centers": 0}, "centers is 0"),
         ({"centers": 2.5}, "centers is 2.5; use an integer"),
         ({"centers": "kmeans"}, "centers is 'kmeans'; use an integer"),
-        ({"centers": np.ones((5, 2))}, "rows that are alike"),
+        ({"centers": np.ones((5, 2))}, "equal rows; give each point once"),
         ({"threads": 0}, "threads is 0"),
         ({"centers": np.ones((5, 3))}, "centers has 3 columns"),
         ({"kernel": RBF(100.0)}, "singular to rounding on these points; use a larger alpha"),
@@ -306,6 +306,6 @@ def test_a_solution_that_is_off_is_told(monkeypatch):
     monkeypatch.setattr(Saddle, "solve", lambda self, *given: tuple(1.001 * part for part in solve(self, *given)))
     X = np.random.default_rng(0).uniform(size=(20, 2))
     with pytest.warns(
-        ConvergenceWarning, match="relative residual of 0.001, not the tolerance 1e-06; use a larger alpha"
+        ConvergenceWarning, match="relative residual of 0.001, above the tolerance 1e-06; use a larger alpha"
     ):
         RBFNetwork().fit(X, np.sin(X[:, 0]))

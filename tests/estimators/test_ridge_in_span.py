@@ -64,7 +64,7 @@ def test_rows_give_the_bits_of_arrays():
     assert np.array_equal(a, b)
     assert model.n_features_in_ == 3
     assert model.plan(ArrayRows(X, y)).passes == 3
-    with pytest.raises(ValueError, match="bring their own targets"):
+    with pytest.raises(ValueError, match="contain their own targets"):
         model.fit(ArrayRows(X, y), y)
     with pytest.raises(ValueError, match="have no targets"):
         model.fit(ArrayRows(X))

@@ -61,7 +61,7 @@ def test_what_is_wrong_with_targets(check, data, message):
 def test_rows_bring_their_own_targets():
     span = Nystroem(RBF(1.0), 5)
     for model in (KernelRidge(kernel=span), KernelPoissonRegression(kernel=span)):
-        with pytest.raises(ValueError, match="bring their own targets"):
+        with pytest.raises(ValueError, match="contain their own targets"):
             model.fit(rows(X, target=np.ones(90)), np.ones(90))
     with pytest.raises(ValueError, match="Only binary classification"):
         coded(MODEL, rows(X, target=np.arange(90) % 3), None, None, "signs")

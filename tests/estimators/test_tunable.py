@@ -97,7 +97,7 @@ def test_bounds_fixed_and_the_warning_at_a_bound():
     ("options", "message"),
     [
         ({"tune": "cv"}, "tune is 'cv'; use None or 'loo'"),
-        ({"bounds": {"C": (1, 2)}}, "those of a search; use tune='loo'"),
+        ({"bounds": {"C": (1, 2)}}, "options of a search; use tune='loo'"),
         ({"tune": "loo", "fixed": "C"}, r"fixed is 'C'; give a list of names, such as \['C'\]"),
         ({"tune": "loo", "fixed": ["period"]}, "no hyper-parameter 'period' to fix; there are length_scale"),
         ({"tune": "loo", "bounds": {"gamma": (1, 2)}}, "no hyper-parameter 'gamma' to bound"),

@@ -1,4 +1,4 @@
-"""What all estimators share: tags, budget, warnings, values in the caller's precision, and fits that leave no half."""
+"""What all estimators share: tags, budget, warnings, values in the caller's precision, and all-or-nothing fits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INSIDE = tuple(str(Path(path).parent) for path in (_parallel.__file__, joblib.__
 
 
 def atomic(fit: Fit) -> Fit:
-    """A fit that fails or is interrupted leaves the estimator as it was before; it takes Dask collections as rows."""
+    """Make `fit` atomic: a failed or interrupted fit leaves the estimator unchanged. Dask collections become rows."""
 
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
@@ -53,13 +53,13 @@ def atomic(fit: Fit) -> Fit:
 
 @cache
 def derived(estimator: Any) -> list[str]:
-    """The attributes that are computed from others when they are first asked for; no file needs to hold them."""
+    """The attributes that are computed from others on first access; no file needs to hold them."""
     named = [pair for kind in estimator.__mro__ for pair in vars(kind).items()]
     return [name for name, each in named if isinstance(each, cached_property)]
 
 
 def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> None:
-    """Warn at the line outside this library and scikit-learn that led here."""
+    """Warn at the innermost line outside this library, joblib and scikit-learn."""
     depth, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         depth, frame = depth + 1, frame.f_back
@@ -67,7 +67,7 @@ def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> Non
 
 
 def own(X: Any) -> Any:
-    """A copy of an array in memory, so that later changes of the caller's do not reach the fitted function."""
+    """A copy of an array in memory, so that later changes by the caller do not affect the fitted function."""
     return X.copy() if type(X) is np.ndarray else X
 
 
@@ -79,7 +79,7 @@ def _booleans(estimator: type) -> list[str]:
 
 
 class KernelEstimator(KernelParameters):
-    """What all estimators share. Subclasses have parameters of these names; where one is missing a default counts."""
+    """What all estimators share. Subclasses have parameters of these names; for a missing one a default is used."""
 
     kernel: Any
     memory: int | None
@@ -95,7 +95,7 @@ class KernelEstimator(KernelParameters):
         return tags
 
     def __getattr__(self, name: str) -> Any:
-        """Nothing but the reason why a property is missing, or a way out where probabilities are missed."""
+        """Raise with the reason why an attribute is missing, or with an alternative for missing probabilities."""
         if isinstance(known := getattr(type(self), name, None), property):
             return known.__get__(self)
         if name in ("predict_proba", "predict_log_proba") and is_classifier(self):
@@ -109,14 +109,14 @@ class KernelEstimator(KernelParameters):
 
     @property
     def coef_(self) -> np.ndarray:
-        """w with f(x) = <w, x> + b, where the kernel is linear; a row for each function where there are several."""
+        """w with f(x) = <w, x> + b, where the kernel is linear; one row per function where there are several."""
         kernel, function = getattr(self, "kernel_", None), vars(self).get("function_")
         if not isinstance(kernel, Kernel) or not kernel.unscaled[0].linear or function is None:
             raise AttributeError(f"This {type(self).__name__} has no coef_; fit it with kernel='linear'.")
         return function.gradient(np.zeros((1, self.n_features_in_)))[0]
 
     def _budget(self, step: Step = lambda: False) -> Budget:
-        """What a fit may use, after its parameters are checked."""
+        """The budget of a fit, after its parameters are checked."""
         tol, verbose = self._tolerance(), getattr(self, "verbose", 0)
         kind: Any = type(self)
         for name in _booleans(kind):
@@ -145,7 +145,7 @@ class KernelEstimator(KernelParameters):
         return self._given_kernel().with_default_scales(X, weights)
 
     def _given_kernel(self) -> Kernel:
-        """The kernel as it was asked for."""
+        """The kernel as given by the user."""
         return to_kernel(self.kernel)
 
     def _gram(self, kernel: Kernel, X: Any, **options: Any) -> Gram:
@@ -164,5 +164,5 @@ class KernelEstimator(KernelParameters):
             gap = f" and a duality gap of {certificate.gap:.2g}" if certificate.measure == "KKT violation" else ""
             warn_user(
                 f"The fit stopped after {certificate.iterations} iterations with a {certificate.measure} of "
-                f"{certificate.residual:.2g}, not the tolerance {certificate.tolerance:.2g}{gap}; {advice}."
+                f"{certificate.residual:.2g}, above the tolerance {certificate.tolerance:.2g}{gap}; {advice}."
             )

@@ -16,7 +16,7 @@ class Budgeted:
         return machine_memory() if self.memory is None else self.memory
 
     def _refuse(self, needed: int, what: str, way_out: str) -> None:
-        """Raise if ``what`` needs more bytes than there are."""
+        """Raise if ``what`` needs more bytes than the budget."""
         if needed > self._memory():
             raise MemoryError(
                 f"{what} needs {needed / 1e9:.3g} GB, above the budget of {self._memory() / 1e9:.3g} GB; use {way_out}."

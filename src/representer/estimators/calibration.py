@@ -1,4 +1,4 @@
-"""Probabilities from the values of support vector machines."""
+"""Probabilities from the decision values of support vector machines."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Sigmoid:
 
     @classmethod
     def fit(cls, scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
-        """The most likely sigmoid, by Newton's method with step halving.
+        """The maximum-likelihood sigmoid, by Newton's method with step halving.
 
-        Targets are (N+ + 1) / (N+ + 2) and 1 / (N- + 2) instead of 1 and 0, as Platt has it, so that separated classes
+        Targets are (N+ + 1) / (N+ + 2) and 1 / (N- + 2) instead of 1 and 0, following Platt, so that separated classes
         give a finite slope.
         """
         high, low = weights[positive].sum(), weights[~positive].sum()
@@ -55,13 +55,13 @@ class Sigmoid:
             at = at - factor * step
             if np.abs(gradient).max() < 1e-8 * weights.sum():
                 break
-        if at[0] < 0.0:  # scores that tell the opposite tell nothing
+        if at[0] < 0.0:  # scores that point the wrong way carry no information
             return cls(0.0, float(np.log((high + 1.0) / (low + 1.0))))
         return cls(float(at[0]), float(at[1]))
 
 
 def coupled(pairs: np.ndarray, n_classes: int) -> np.ndarray:
-    """Probabilities p of all classes from those of pairs, r_ab = P(a | a or b): the second method of Wu, Lin and Weng.
+    """Class probabilities p from pairwise ones, r_ab = P(a | a or b): the second method of Wu, Lin and Weng.
 
     p minimises sum_ab (r_ba p_a - r_ab p_b)^2 with sum p = 1, which is one linear system for each sample.
     """
@@ -81,7 +81,7 @@ def coupled(pairs: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def left_out(problem: BoxProblem, result: Result) -> np.ndarray:
-    """f(x_i) of the machine fitted without x_i, for each i, from one linear system: Vapnik and Chapelle's span rule.
+    """Leave-one-out values f(x_i), for each i, from one linear system: Vapnik and Chapelle's span rule.
 
     Without x_i the value at x_i falls by c_i S_i^2, where S_i is the distance in H of k(x_i, .) from the span of the
     free support vectors; exact as long as no other coefficient reaches or leaves a bound. Where c_i = 0, nothing
@@ -105,7 +105,7 @@ def left_out(problem: BoxProblem, result: Result) -> np.ndarray:
         spanned = np.einsum("ij,ij->j", rows, rows) - np.einsum("ij,ij->i", rest @ inner, rest)
         out[part] -= c[part] * np.maximum(diagonal[part] - spanned, 0.0)
     shared = L.solve(U, transposed=True)
-    # a lone free support vector spans nothing that could replace it
+    # a single free support vector leaves no span that could replace it
     precision = np.maximum(L.inverse_diagonal() - np.einsum("ij,ij->i", shared @ inner, shared), 0.0)
     lone = precision * diagonal[free] <= 1e-8
     out[free] -= c[free] * np.where(lone, diagonal[free], 1.0 / np.where(lone, 1.0, precision))
@@ -113,21 +113,21 @@ def left_out(problem: BoxProblem, result: Result) -> np.ndarray:
 
 
 def _members(problem: BoxProblem, index: np.ndarray) -> np.ndarray:
-    """G: a column for each group, with ones for its members among some coefficients."""
+    """G: one column per group, with ones for its members among these coefficients."""
     return (problem.group_of[index][:, None] == np.unique(problem.group_of)).astype(np.float64)
 
 
 class PackedCholesky:
     """L with LL' = K, in the memory of half a float64 matrix: LAPACK's rectangular full packed format.
 
-    With K = [[A, B'], [B, D]] of an even size 2h, its 2h + 1 rows and h columns hold A and B below the first row, of A
-    the lower triangle, and the upper triangle of D above them. An odd size is made even by one more row of a unit
-    matrix. Where K is indefinite, by rounding or as its kernel is, its diagonal is raised, by a part of ``size``.
+    With K = [[A, B'], [B, D]] of an even size 2h, its 2h + 1 rows and h columns hold the lower triangle of A, and B,
+    below the first row, and the upper triangle of D above them. An odd size is padded with one row of the identity.
+    Where K is indefinite, by rounding or because its kernel is, its diagonal is raised by a fraction of ``size``.
     """
 
     def __init__(self, K: Gram, size: float):
         self.n, self.half = len(K), (len(K) + 1) // 2
-        most = -2.0 if K.kernel.definite else 2.0  # what is left out of an indefinite matrix is no rounding
+        most = -2.0 if K.kernel.definite else 2.0  # an indefinite kernel may need more than rounding
         for raised in 10.0 ** np.arange(-10.0, most):
             packed = self._packed(K, raised * size).ravel(order="F")
             self._factor, failed = lapack.dpftrf(2 * self.half, packed, uplo="L", overwrite_a=1)
@@ -164,7 +164,7 @@ class PackedCholesky:
         ]
 
     def inverse_diagonal(self) -> np.ndarray:
-        """The diagonal of K^(-1), in the memory of L, which is lost."""
+        """The diagonal of K^(-1), computed in the memory of L, which is overwritten."""
         h = self.half
         inverse = lapack.dpftri(2 * h, self._factor, uplo="L", overwrite_a=1)[0].reshape(2 * h + 1, h, order="F")
         return np.append(inverse.diagonal(-1), inverse.diagonal())[: self.n]

@@ -30,7 +30,7 @@ def unsettled(kernel: Kernel, X: Any) -> list[str]:
     """The parameters of a kernel that a fit would choose from the data."""
     before = {name: value for name, value in kernel.get_params().items() if value is None or isinstance(value, str)}
     after = kernel.with_default_scales(X).get_params()
-    # the number of landmarks that are given is no choice
+    # the number of given landmarks is not a choice
     names = [name for name, value in before.items() if name.split("__")[-1] != "n_components" and name in after]
     return [name for name in names if after[name] is not before[name] and not _same(after[name], before[name])]
 
@@ -40,7 +40,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def absorb(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Add a chunk to the sums of a ridge model, and solve with all of them."""
+    """Add a chunk to the sums of a ridge model, and solve with the totals."""
     so_far = getattr(model, "_chunks", None)  # plain arrays, which a model file can hold
     if so_far is None and hasattr(model, "function_"):
         raise ValueError(
@@ -64,7 +64,7 @@ def absorb(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 
 
 def fit_once(model: Any, rows: Rows) -> Any:
-    """Fit to rows that can be read once; raise with the number of passes if anything is chosen from all of them."""
+    """Fit to rows that can be read once; raise, naming the passes needed, if anything is chosen from all of them."""
     X, y, w = rows.beginning()
     kernel = model._given_kernel()
     _require_settled(kernel, rows, X)
@@ -75,7 +75,7 @@ def fit_once(model: Any, rows: Rows) -> Any:
 
 
 def _solved(model: Any, kernel: Kernel, rows: Rows, so_far: Accumulated) -> Any:
-    """The model of the sums so far and those of some rows."""
+    """The model fitted to the sums so far plus those of these rows."""
     budget, (alphas, path) = model._budget(), model._alphas(len(so_far.shift))
     spanned = RidgeInSpan(model, kernel, so_far.design.basis, rows, alphas)
     so_far = so_far.plus(rows)

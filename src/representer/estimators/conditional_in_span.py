@@ -1,4 +1,4 @@
-"""Conditional means where the kernel of x has a basis: (S + alpha I)^(-1), S = sum_i phi(x_i) phi(x_i)', is all."""
+"""Conditional means where the kernel of x has a basis: all by (S + alpha I)^(-1), S = sum_i phi(x_i) phi(x_i)'."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from representer.solvers.finite_passes import wide
 
 @dataclass(frozen=True)
 class ConditionalInSpan:
-    """b(x) = (K + alpha I)^(-1) k(x) = Phi (S + alpha I)^(-1) phi(x), and no n x n matrix."""
+    """b(x) = (K + alpha I)^(-1) k(x) = Phi (S + alpha I)^(-1) phi(x), without an n x n matrix."""
 
     basis: Basis
     X: Any
@@ -47,11 +47,11 @@ class ConditionalInSpan:
 
     @cached_property
     def factor(self) -> Any:
-        """Of S + alpha I."""
+        """Cholesky factor of S + alpha I."""
         return cho_factor(self.S + self.alpha * np.eye(len(self.S)), overwrite_a=True, check_finite=False)
 
     def plan(self, budget: Budget) -> Plan:
-        """One pass and a factor of m x m."""
+        """One pass and an m x m factor."""
         n = checks.number_of(self.X)
         problem = FiniteRidge(self.design, ArrayRows(self.X, np.zeros(n)), np.array([self.alpha]))
         plan = normal_equations.cost(problem, budget)
@@ -59,19 +59,19 @@ class ConditionalInSpan:
         return plan.within(budget.memory, normal_equations.way_out)
 
     def solve(self, sides: np.ndarray) -> np.ndarray:
-        """(S + alpha I)^(-1) of some columns."""
+        """(S + alpha I)^(-1) times the columns of right-hand sides."""
         return cho_solve(self.factor, sides, check_finite=False)
 
     def solutions(self, X: Any) -> np.ndarray:
-        """(S + alpha I)^(-1) phi(x), a column for each x."""
+        """(S + alpha I)^(-1) phi(x), one column per x."""
         return self.solve(self.design.features(X).astype(np.float64).T)
 
     def weights(self, Z: np.ndarray) -> np.ndarray:
-        """b(x), a column for each column of solutions Z."""
+        """b(x), one column per column of solutions Z."""
         return self.design.values(self.X, Z)
 
     def regression(self, g: np.ndarray) -> Function:
-        """The ridge regression of values g, one or a row of them for each input."""
+        """The ridge regression of values g, one number or one row per input."""
         columns = g.reshape(len(g), -1).copy()
         sides = self.design.residuals(self.X, np.zeros((self.design.size, columns.shape[1])), columns, np.ones(len(g)))
         w = self.solve(sides)

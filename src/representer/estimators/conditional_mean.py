@@ -31,7 +31,7 @@ from representer.solvers.memory import bytes_of_tiles
 CERTIFIED = 8
 """Training inputs whose embeddings a fit computes and certifies."""
 ADVICE = "use a larger alpha or tol, or solver='cholesky'"
-"""What to do where iterations stopped early."""
+"""Advice where iterations stopped early."""
 
 
 class ConditionalMeanEmbedding(KernelEstimator):
@@ -48,8 +48,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
         Strength of the regulariser, as in `KernelRidge`; n lambda in papers that divide by n.
     solver : {"auto", "cholesky", "conjugate_gradient"}
         As in `KernelRidge`. "auto" solves in the span of the basis where ``kernel_x`` has one, such as `Nystroem`, with
-        m x m matrices. A Cholesky factor is computed by `fit` and kept; conjugate gradients solve anew for each
-        call and store no n x n matrix; `fit` solves once for its certificate.
+        m x m matrices. A Cholesky factor is computed by `fit` and kept; conjugate gradients solve again at each call
+        and store no n x n matrix, and `fit` solves once for its certificate.
     tol : float
         Relative residual of conjugate gradients.
     memory : int, optional
@@ -101,7 +101,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
 
     @property
     def kernel(self) -> Any:
-        """That of x, by which cross-validation slices."""
+        """The kernel on x, by which cross-validation slices."""
         return self.kernel_x
 
     @atomic
@@ -145,17 +145,17 @@ class ConditionalMeanEmbedding(KernelEstimator):
 
     @cached_property
     def _factor(self) -> Any:
-        """Of K + alpha I; a model from a file computes it once more. None where conjugate gradients solve."""
+        """Cholesky factor of K + alpha I, recomputed after loading; None where conjugate gradients solve."""
         with _parallel.blas_threads_for(self._problem.n):
             return self._factorise() if self._plan.solver == cholesky.name else None
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
-        """How `fit` and the first use solve for these inputs, why, and the memory and time that it takes."""
+        """How `fit` and the first use solve for these inputs, why, and the memory and time this takes."""
         kernel_x = self._kernels()[0].with_default_scales(X)
         return self._plan_in(self._span_of(kernel_x, X), kernel_x, X)
 
     def _span_of(self, kernel: Kernel, X: Any) -> ConditionalInSpan | None:
-        """In the span of the basis of the kernel of x; None without one, or where another solver is asked for."""
+        """The solver in the span of kernel_x's basis; None without a basis, or where another solver is requested."""
         basis = basis_for(kernel, X) if self.solver == "auto" else None
         return None if basis is None else ConditionalInSpan(basis, X, float(self.alpha), self.threads)
 
@@ -192,7 +192,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
             ) from None
 
     def _certificate(self, begin: float) -> Certificate:
-        """Of b(x) = (K + alpha I)^(-1) k(x) for some of the training inputs x."""
+        """The certificate of b(x) = (K + alpha I)^(-1) k(x) for some of the training inputs x."""
         n, plan = checks.number_of(self.X_fit_), self._plan
         some = np.linspace(0, n - 1, min(n, CERTIFIED)).astype(int)
         if self._span is not None:
@@ -241,7 +241,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     def expect(self, g: Any, X: Any) -> np.ndarray:
         """The estimate of E[g(y) | x] for each x in X.
 
-        g is a function that is called with all y, or its values: one number, or one row of them, for each y.
+        g is a function that is called with all y, or its values: one number, or one row of numbers, for each y.
         """
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_x_, reset=False)

@@ -1,4 +1,4 @@
-"""What hyper-parameters are tuned by: leave-one-out losses of ridge regression and of kernel machines."""
+"""Criteria for tuning hyper-parameters: leave-one-out losses of ridge regression and of kernel machines."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from representer.solvers.machine_leave_one_out import machine_loss
 from representer.solvers.workspace import Workspace
 
 OUTLYING = 4.0
-"""Robust deviations at which targets end where extremes are not to decide."""
+"""Robust standard deviations at which targets are clipped, so that extremes do not dominate."""
 MARGIN_WIDTH, RESIDUAL_WIDTH = 0.2, 0.05
-"""Widths of rounded corners: of margins, and of residuals in robust deviations of the targets."""
+"""Smoothing widths of kinks: in margins, and in residuals as a fraction of the targets' robust deviation."""
 
 
 class Value(NamedTuple):
-    """An objective, its derivatives by hyper-parameters of the kernel, and by the logarithm of the strength."""
+    """An objective, and its derivatives by hyper-parameters of the kernel and by the logarithm of the strength."""
 
     objective: float
     gradients: Gradients
@@ -41,32 +41,32 @@ class Criterion(Protocol):
     """What a search minimises over kernels and the strength of the regulariser, on some rows."""
 
     strength: str
-    """Its name: alpha or C."""
+    """Name of the strength: alpha or C."""
     X: Any
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """Number of rows."""
 
     def __call__(self, kernel: Kernel, strength: float) -> Value:
-        """The logarithm of the mean loss, or another objective of the order of one."""
+        """The logarithm of the mean loss, or another objective of order one."""
 
     def on(self, rows: np.ndarray) -> Any:
-        """The same on some of the rows."""
+        """The same criterion on a subset of the rows."""
 
 
 def robust_deviation(targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Medians of columns, and the standard deviations of normal laws with their median absolute deviations."""
+    """Medians of columns, and standard deviations from their median absolute deviations, as for normal data."""
     middle = np.median(targets, axis=0)
     size = 1.4826 * np.median(np.abs(targets - middle), axis=0)
     return middle, np.where(size > 0.0, size, targets.std(axis=0))
 
 
 def robust(targets: np.ndarray) -> tuple[np.ndarray, Huber]:
-    """Targets without extremes, and a loss that counts errors beyond a deviation by their size, not by their square.
+    """Clipped targets, and a Huber loss that is linear beyond one robust deviation.
 
-    Targets end at four robust deviations. A corrupt one would spoil its neighbours' predictions, too, whatever they are
-    compared by.
+    Targets are clipped at four robust deviations: a corrupt one would spoil its neighbours' predictions, too, whatever
+    the loss.
     """
     middle, size = robust_deviation(targets)
     return np.clip(targets, middle - OUTLYING * size, middle + OUTLYING * size), Huber(float(size.mean()) or 1.0)
@@ -81,12 +81,12 @@ class RidgeErrors:
     X : inputs of the kernel
     targets : array of shape (n, n_targets)
     weights : array of shape (n,) or None
-        None of them zero.
+        All nonzero.
     intercept : bool
     loss : Loss, optional
         The squared error when not given.
     likelihood : bool
-        Whether targets are judged by their probability given all others, with the amplitude that makes it greatest.
+        Whether targets are judged by their probability given all others, with the amplitude that maximises it.
     precomputed : bool
         Whether X is a kernel matrix.
     threads : int, optional
@@ -126,17 +126,17 @@ class RidgeErrors:
 
 @dataclass(frozen=True)
 class Part:
-    """One function of a machine: a pair of classes, a class against the others, a quantile, or all there is."""
+    """One function of a machine: for a pair of classes, a class against the rest, a quantile, or the only one."""
 
     y: np.ndarray
     loss: Loss
     weights: np.ndarray
-    """None of them zero."""
+    """All nonzero."""
     rows: np.ndarray | None = None
     """Which of the inputs it is fitted to; all of them when not given."""
 
     def on(self, rows: np.ndarray, n: int) -> Part | None:
-        """The same on some of n inputs; None where nothing is left to learn from them."""
+        """The same part on some of n inputs; None where nothing can be learned from them."""
         if self.rows is None:
             part = replace(self, y=self.y[rows], weights=self.weights[rows])
         else:
@@ -151,7 +151,7 @@ class Part:
 class MachineErrors:
     """The logarithm of the mean leave-one-out loss of machines that share kernel and strength.
 
-    Their losses are counted from the least ones that the targets allow.
+    Losses are measured from the smallest value that the targets allow.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class MachineErrors:
         With smooth losses of one output.
     intercept : bool
     strength : {"alpha", "C", "strength"}
-        What the strength of the squared norm is called; it is one over C.
+        Name of the strength of the squared norm, which for C is one over C.
     precomputed : bool
         Whether X is a kernel matrix.
     threads : int, optional
@@ -196,7 +196,7 @@ class MachineErrors:
         return _logarithm(total / weight, share, (-by_log if inverse else by_log) / weight)
 
     def _start(self, i: int, matrix: Workspace, strength: float) -> Point | None:
-        """The last solution, whose coefficients are in proportion to one over the strength."""
+        """Warm start: the last solution, with coefficients rescaled in proportion to one over the strength."""
         if i not in self._known:
             return None
         point, before = self._known[i]
@@ -236,12 +236,12 @@ class Average:
 
 
 def softened(loss: Loss, y: np.ndarray) -> Loss:
-    """The loss itself if it is smooth, or with rounded corners: their width is part of a margin, or of the targets."""
+    """The loss itself if it is smooth; otherwise with smoothed kinks, their width relative to margin or targets."""
     if loss.smooth:
         return loss
     box = loss.box(y)
     if box is None:
-        raise ValueError(f"The loss {loss!r} has kinks that cannot be rounded; use tune=None.")
+        raise ValueError(f"The loss {loss!r} has kinks that cannot be smoothed; use tune=None.")
     if loss.targets == "signs":
         return Softened(loss, MARGIN_WIDTH)
     size = float(robust_deviation(y[:, None])[1][0])
@@ -249,12 +249,12 @@ def softened(loss: Loss, y: np.ndarray) -> Loss:
 
 
 def taken(X: Any, rows: np.ndarray, precomputed: bool) -> Any:
-    """Some of the inputs; of a kernel matrix rows and columns."""
+    """A subset of the inputs; rows and columns of a kernel matrix."""
     return take(X, rows, "precomputed" if precomputed else None)
 
 
 def _logarithm(value: float, gradients: Gradients, by_log_strength: float) -> Value:
-    """The logarithm of a mean loss; none where it is zero, as there is nothing to gain."""
+    """The logarithm of a mean loss; raises where the loss is zero or infinite, as there is nothing to tune."""
     if not 0.0 < value < np.inf:
         raise np.linalg.LinAlgError("a mean loss of zero, or beyond all bounds")
     return Value(

@@ -26,7 +26,7 @@ DISTANCES = RBF(length_scale=1.0)
 
 
 def scott(A: Any, window: Window, weights: np.ndarray | None) -> float:
-    """n^(-1 / (d + 4)) times the deviation of a column (root of the mean variance), over that of the window.
+    """n^(-1 / (d + 4)) times the standard deviation of a column (root mean variance), over that of the window.
 
     With weights, n is their sum, so that a weight of two is a row given twice. Zero becomes one.
     """
@@ -67,7 +67,7 @@ def check_bandwidths(bandwidth: Any, A: Any, window: Window, weights: np.ndarray
 
 
 def plan_of_windows(X: Any, bandwidth: Any) -> Plan:
-    """What a fit keeps; with a bandwidth to choose also the windows between all inputs."""
+    """The cost of storing the inputs and, with a bandwidth to choose, of the windows between all inputs."""
     gram = Gram(DISTANCES, X)
     if not is_path(bandwidth):
         return Plan("sums of windows", "fit keeps the inputs", gram.nbytes, 0)
@@ -82,13 +82,13 @@ def pick(scores: np.ndarray, bandwidths: np.ndarray, bandwidth: Any) -> float:
     if not np.any(np.isfinite(scores)):
         raise ValueError(
             "No bandwidth reaches from every input to another one, so leave-one-out cannot tell which is best; "
-            "give larger ones, or use a window without an end, such as 'gaussian'."
+            "give larger ones, or use a window with unbounded support, such as 'gaussian'."
         )
     best = int(np.argmax(scores))
     if isinstance(bandwidth, str) and best in (0, len(scores) - 1):
         warn_user(
             f"The best bandwidth {bandwidths[best]:.3g} is the {'largest' if best else 'smallest'} of those that "
-            "bandwidth='loo' tries; give a list that goes on there. (Repeated inputs prefer the smallest.)",
+            "bandwidth='loo' tries; give a list that extends beyond it. (Repeated inputs favour the smallest.)",
             UserWarning,
         )
     return float(bandwidths[best])
@@ -100,9 +100,9 @@ class ParzenDensity(DensityMixin, KernelParameters):
     Parameters
     ----------
     bandwidth : float, array, "loo" or None
-        h, the radius of windows that end. From a list the one with the largest leave-one-out likelihood is taken; all
-        are tried in one pass over the distances. "loo" tries 25 around the rule of Scott, n^(-1 / (d + 4)) times
-        the deviation of a column over that of the window, which None takes as it is.
+        h, the radius of windows with bounded support. From a list, the bandwidth with the largest leave-one-out
+        likelihood is taken; all are tried in one pass over the distances. None is Scott's rule, n^(-1 / (d + 4)) times
+        the standard deviation of a column over that of the window; "loo" tries 25 bandwidths around it.
     window : str
         "gaussian", "exponential", "uniform", "triangular", "epanechnikov", "biweight", "triweight", "tricube" or
         "cosine": see `representer.kernels.windows`.
@@ -113,9 +113,9 @@ class ParzenDensity(DensityMixin, KernelParameters):
     bandwidth_ : float
         The bandwidth used.
     bandwidths_ : array of shape (n_bandwidths,)
-        Those it was chosen from.
+        The bandwidths it was chosen from.
     X_fit_ : inputs
-        Those of the fit.
+        The training inputs.
     loo_scores_ : array of shape (n_bandwidths,)
         With several bandwidths: the mean over inputs of log p_(-i)(x_i), p_(-i) estimated without input i.
 
@@ -145,7 +145,7 @@ class ParzenDensity(DensityMixin, KernelParameters):
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ParzenDensity:
-        """Keep the inputs X, and choose the bandwidth; y is not used."""
+        """Store the inputs X, and choose the bandwidth; y is ignored."""
         reset_fitted(self, "loo_scores_")
         X = own(check_inputs(self, X, DISTANCES, reset=True))
         weights = check_weights(sample_weight, X)
@@ -164,7 +164,7 @@ class ParzenDensity(DensityMixin, KernelParameters):
         return self
 
     def _bandwidths(self, weights: np.ndarray | None) -> np.ndarray:
-        """Those to choose from, or the one that is given."""
+        """The bandwidths to choose from, or the single one given."""
         return check_bandwidths(self.bandwidth, self._prepared, self._window, weights)
 
     @cached_property
@@ -176,7 +176,7 @@ class ParzenDensity(DensityMixin, KernelParameters):
         return DISTANCES.prepare(self.X_fit_)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """What `fit` keeps, and the memory and time that choosing a bandwidth takes."""
+        """What `fit` stores, and the memory and time that choosing a bandwidth takes."""
         return plan_of_windows(X, self.bandwidth)
 
     def _log_density(self, A: Any, bandwidths: np.ndarray, leave_out: bool, totals: np.ndarray) -> np.ndarray:
@@ -210,7 +210,7 @@ class ParzenDensity(DensityMixin, KernelParameters):
         A = DISTANCES.prepare(X, like=self._prepared)
         totals = np.full(len(A), self._weights.sum())
         values = self._log_density(A, np.array([self.bandwidth_]), False, totals)[0]
-        with np.errstate(over="ignore"):  # a density whose logarithm is below all of float32 is zero
+        with np.errstate(over="ignore"):  # a log density below the float32 range becomes -inf
             return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -228,7 +228,7 @@ class ParzenDensity(DensityMixin, KernelParameters):
         return (centres + self.bandwidth_ * self._steps(centres.shape, rng)).astype(centres.dtype)
 
     def _steps(self, shape: tuple[int, ...], rng: np.random.RandomState) -> np.ndarray:
-        """Random vectors from the window of bandwidth one."""
+        """Random vectors drawn from the window with bandwidth one."""
         directions = rng.normal(size=shape)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         return self._window.radii(shape[1], shape[0], rng)[:, None] * directions

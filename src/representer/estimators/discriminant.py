@@ -1,4 +1,4 @@
-"""The kernel Fisher discriminant: directions of H along which classes are far apart and narrow."""
+"""The kernel Fisher discriminant: directions of H along which classes are compact and far apart."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import choose
 
 ENTRIES_LEFT_OUT = 10**6
-"""Entries of the small matrices, one for each input that is left out, that are computed at a time."""
+"""Entries of the small leave-one-out matrices, one matrix per input, that are computed at a time."""
 
 
 class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelEstimator):
     r"""maximise over f in H:  <f, B f> / (<f, S f> + alpha ||f||^2), B and S the scatter between and within classes.
 
-    The maximisers, at most one less than there are classes, span the discriminant space. They come from one ridge
-    regression on the indicators of the classes and an eigenproblem as small as the number of classes: no n x n
-    eigenvectors are computed. They are scaled such that (S + alpha) / n is the identity; a new input belongs to the
-    class with the nearest mean in that space, with the logarithms of the priors added. With the linear kernel and a
-    small alpha this is linear discriminant analysis. A kernel with a basis, such as `Nystroem`, is solved in its span
+    The maximisers, at most one fewer than there are classes, span the discriminant space. They come from one ridge
+    regression on the class indicators and an eigenproblem of the size of the number of classes: no n x n eigenvectors
+    are computed. They are scaled such that (S + alpha) / n is the identity; a new input is assigned to the class with
+    the nearest mean in that space, taking the log priors into account. With the linear kernel and a small alpha this is
+    linear discriminant analysis. With a kernel that has a basis, such as `Nystroem`, the problem is solved in its span
     from sums over rows, which may lie in files or on a cluster.
 
     Parameters
     ----------
     alpha : float or array of shape (n_alphas,)
-        Strength of the regulariser, above zero. From a list the one with the best exact leave-one-out accuracy is
-        taken, the largest of equals; all come from one eigendecomposition.
+        Strength of the regulariser, above zero. From a list, the one with the best exact leave-one-out accuracy is
+        taken, and the largest among ties; all come from one eigendecomposition.
     kernel : Kernel or str
         A kernel object on inputs of any type, or a name such as "rbf" or "precomputed".
     n_components : int, optional
-        Columns of `transform`; as many as there are when not given. Classes are predicted from all.
+        Columns of `transform`; all discriminants when not given. Predictions use all of them.
     priors : array of shape (n_classes,), optional
-        Probabilities of the classes; their shares of the (weighted) training inputs when not given.
+        Class probabilities; their shares of the (weighted) training inputs when not given.
     solver : {"auto", "cholesky", "conjugate_gradient"}
     tol, max_iter, memory, threads, random_state, verbose
         Those of `KernelRidge`.
@@ -60,7 +60,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
     function_ : Function
         The discriminants, one output each.
     means_ : array of shape (n_classes, n_discriminants)
-        The means of the classes in the discriminant space.
+        The class means in the discriminant space.
     eigenvalues_ : array of shape (n_discriminants,)
         The ratios that were maximised.
     explained_variance_ratio_ : array of shape (n_discriminants,)
@@ -180,7 +180,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
+        """The solver that `fit` would use for these inputs, why, and the memory and time it takes."""
         n_classes, alphas, elsewhere = 2 if y is None else len(np.unique(y)), self._alphas(), isinstance(X, Rows)
         kernel = kernel_for_rows(self._given_kernel(), X) if elsewhere else self._kernel_for(X)
         rows = X if elsewhere else ArrayRows(X, np.zeros((checks.number_of(X), n_classes)))
@@ -209,7 +209,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         return alphas
 
     def _check_classes(self, sizes: np.ndarray) -> None:
-        """Raise if classes of these sizes cannot be told apart as it is asked for. Sets priors_."""
+        """Raise if the options do not suit classes of these sizes. Sets priors_."""
         n_classes = len(sizes)
         if n_classes < 2:
             raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two.")
@@ -233,7 +233,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             self.priors_ = priors / priors.sum()
 
     def _choose(self, problem: RidgeProblem, alphas: np.ndarray, budget: Budget) -> tuple[RidgeProblem, Result]:
-        """The problem with the alpha of the best leave-one-out accuracy, and its solution. Sets loo_scores_."""
+        """The problem with the alpha that has the best leave-one-out accuracy, and its solution. Sets loo_scores_."""
         n_classes = problem.targets.shape[1]
         every = _repeated(alphas, n_classes)
         plan = choose.path_plan(problem, budget, every)
@@ -248,7 +248,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         return problem, choose.solve_decomposed(decomposition, problem, plan, budget)
 
     def _accuracy(self, problem: Any, predictions: np.ndarray, scaled: np.ndarray, within: np.ndarray) -> float:
-        """The share of inputs that the fit without them puts into their class; see `_leave_out`."""
+        """The leave-one-out accuracy; see `_leave_out`."""
         guess = [
             _leave_out(rows, predictions, scaled, within, problem, self.priors).argmax(axis=1)
             for rows in _parallel.split(problem.n, max(1, ENTRIES_LEFT_OUT // len(within) ** 2))
@@ -266,8 +266,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         """The discriminants as combinations of the ridge fit F = Y - W^(-1) alpha A of the indicators Y, and constants.
 
         With N = diag(sizes) and Q a basis of the vectors orthogonal to sqrt(sizes), the eigenproblem is
-        Q' N^(-1/2) Y'W (F - mean) N^(-1/2) Q v = ratio Q' N^(-1/2) (alpha Y'A) N^(-1/2) Q v. Its left side says how
-        far classes are apart, its right-hand side how wide they are, and neither is a difference of large numbers.
+        Q' N^(-1/2) Y'W (F - mean) N^(-1/2) Q v = ratio Q' N^(-1/2) (alpha Y'A) N^(-1/2) Q v. Its left-hand side is the
+        scatter between classes, its right-hand side the scatter within, and neither is a difference of large numbers.
         """
         total, root = sizes.sum(), np.sqrt(sizes)
         basis = null_space(root[None]) / root[:, None]
@@ -276,13 +276,13 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             ratios, vectors = eigh(between, within)
         except np.linalg.LinAlgError:
             raise np.linalg.LinAlgError(
-                f"With a relative residual of {ridge.certificate.residual:.2g} the classes have no positive scatter "
-                "within them; use a larger alpha or max_iter, a smaller tol, or a positive semidefinite kernel."
+                f"With a relative residual of {ridge.certificate.residual:.2g} the within-class scatter is not "
+                "positive definite; use a larger alpha or max_iter, a smaller tol, or a positive semidefinite kernel."
             ) from None
         ratios, vectors = ratios[::-1], basis @ vectors[:, ::-1]
         shares = ratios / (1.0 + ratios)
         keep = shares > max(10 * self.tol * shares[0], 1e-12)
-        keep[0] = True  # where nothing tells the classes apart, this direction is zero
+        keep[0] = True  # where nothing separates the classes, this direction is zero
         ratios, vectors, shares = (part[..., keep] for part in (ratios, vectors, np.maximum(shares, 0.0)))
         vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(ratios))] < 0, -1.0, 1.0)
         scale = np.divide(np.sqrt(total), np.sqrt(shares), out=np.zeros_like(shares), where=shares > 1e-12)
@@ -300,19 +300,19 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         return self._values(X)[:, : self._n_features_out]
 
     def _decision(self, X: Any) -> np.ndarray:
-        """Log posterior of each class, up to what all classes share."""
+        """Log posterior of each class, up to a term shared by all classes."""
         values = self._values(X)
         with np.errstate(divide="ignore"):
             constant = np.log(self.priors_) - 0.5 * (self.means_**2).sum(axis=1)
         return values @ self.means_.T.astype(values.dtype) + constant.astype(values.dtype)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Log posterior of each class up to a constant; for two classes that of the second less that of the first."""
+        """Log posterior of each class up to a constant; for two classes, that of the second minus that of the first."""
         values = self._decision(X)
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the nearest mean in the discriminant space, priors considered."""
+        """The class with the nearest mean in the discriminant space, taking priors into account."""
         best = self._decision(X).argmax(axis=1)
         return self.classes_[best]
 
@@ -325,7 +325,7 @@ def _repeated(alphas: np.ndarray, n_classes: int) -> np.ndarray:
 def _leave_out(
     rows: slice, predictions: np.ndarray, scaled: np.ndarray, within: np.ndarray, problem: RidgeProblem, priors: Any
 ) -> np.ndarray:
-    """Log posteriors of some inputs, each by the fit without it, exactly.
+    """Exact leave-one-out log posteriors of some inputs.
 
     With L = alpha Y'A and sizes N, the log posterior of class c is n (f(x) - N / n)' R e_c - n / 2 (R_cc - 1 / N_c) +
     log prior_c, R = (N N' / n + L)^(-1). Without input i, f(x_i) becomes its leave-one-out prediction p_i, N becomes

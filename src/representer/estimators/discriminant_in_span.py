@@ -1,4 +1,4 @@
-"""The Fisher discriminant in the span of a basis: a ridge of the indicators from sums over rows, which lie anywhere."""
+"""The Fisher discriminant in the span of a basis: ridge regression on class indicators from sums over rows anywhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Scatter:
     coef: np.ndarray
     intercept: np.ndarray
     shares: np.ndarray
-    """Of the classes."""
+    """Class proportions."""
 
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
         F = self.design.values(X, self.coef) + self.intercept
@@ -46,18 +46,18 @@ class Fits:
 
 @dataclass(frozen=True)
 class DiscriminantInSpan:
-    """The ridge fits of a discriminant whose kernel has a basis; targets of the rows are indicators of classes."""
+    """The ridge fits of a discriminant whose kernel has a basis; the targets of the rows are class indicators."""
 
     basis: Basis
     rows: Rows
     sizes: np.ndarray
-    """Sums of the weights of the classes."""
+    """Total weight of each class."""
     alphas: np.ndarray
     threads: int | None
 
     @property
     def problem(self) -> FiniteRidge:
-        """With the first alpha."""
+        """The ridge problem with the first alpha."""
         return FiniteRidge(design_of(self.basis, self.threads), self.rows, self._repeated(self.alphas[0]), True)
 
     def _repeated(self, alpha: float) -> np.ndarray:
@@ -68,7 +68,7 @@ class DiscriminantInSpan:
         return np.repeat(self.alphas[:, None], len(self.sizes), axis=1)
 
     def plan(self, budget: Budget) -> Plan:
-        """Some passes; several alphas are refused where each row cannot be left out of them."""
+        """The cost of the passes; several alphas are refused where exact leave-one-out would take too long."""
         many = len(self.alphas) > 1
         plan = normal_equations.cost(self.problem, budget, self._every if many else None)
         plan = replace(plan, solver="normal equations in the span", why="the kernel has a basis")
@@ -85,7 +85,7 @@ class DiscriminantInSpan:
         return normal_equations.Path(self.problem, budget)
 
     def left_out(self, path: normal_equations.Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Indicators, weights, fits and leave-one-out predictions of the rows; the latter for each alpha."""
+        """Indicators, weights, fits and leave-one-out predictions of the rows; the last two for each alpha."""
         sums, every = path.sums, self._every
         coef = [sums.spectrum[1] @ (sums.inside / sums.shifted(alpha)) for alpha in every]
         intercepts = np.concatenate([sums.intercepts(each) for each in coef])
@@ -95,7 +95,7 @@ class DiscriminantInSpan:
         return Y, w, np.moveaxis(F.reshape(len(F), *every.shape), 1, 0), path.leave_out(every)
 
     def scatter(self, path: normal_equations.Path, result: Result) -> tuple[np.ndarray, np.ndarray]:
-        """Between and within classes, from one pass in float64."""
+        """Scatter between and within classes, from one pass in float64."""
         exact = replace(path.design, basis=path.design.basis.astype(np.float64))
         part = Scatter(*exact.at(result.coef), result.intercept, self.sizes / self.sizes.sum())
         between, within = self.rows.total(part)

@@ -58,7 +58,7 @@ class GaussianProcessRegressor(
         mean.
     noise : "estimate", float or array of shape (n,)
         Variance of the noise: estimated together with the kernel, or fixed, for all inputs or one for each. With
-        ``normalize_y`` it is a part of the variance of y, as are factors of the kernel, and as scikit-learn's alpha.
+        ``normalize_y`` it is relative to the variance of y, as are factors of the kernel, and as scikit-learn's alpha.
     objective : {"likelihood", "loo"}
         What hyper-parameters maximise.
     optimizer : {"lbfgs", None}
@@ -66,20 +66,20 @@ class GaussianProcessRegressor(
     n_restarts : int
         Further starts, drawn log-uniformly between the bounds.
     bounds : dict
-        From names of hyper-parameters (as in ``kernel.get_params()``, or "noise") to (low, high). Others may move by a
-        factor of 1,000 to both sides, the noise between 1e-6 and 10 times the variance of y.
+        From names of hyper-parameters (as in ``kernel.get_params()``, or "noise") to (low, high). Others may change by
+        a factor of 1,000 either way, the noise between 1e-6 and 10 times the variance of y.
     priors : dict
         From names to distributions with a ``logpdf`` (such as those of scipy.stats); their logarithms are added to the
         objective.
     solver : {"auto", "cholesky", "conjugate_gradient"}
         "auto" is a Cholesky factor in float64 up to 8,000 inputs, and in float32 with float64 corrections up to 20,000
         where it fits the memory; then conjugate gradients, which hold no n x n matrix. Beyond 8,000 inputs
-        hyper-parameters are found on 2,000 of them, evenly spread over all, the likelihood carries a standard error,
-        and `variance_bounds` says between which numbers variances are. "cholesky" is always in float64.
+        hyper-parameters are found on 2,000 of them, evenly spaced, the likelihood carries a standard error, and
+        `variance_bounds` bounds the variances. "cholesky" is always in float64.
     tol : float
         Relative residual of conjugate gradients.
     max_iter : int
-        Iterations of L-BFGS from each start, at most.
+        Largest number of L-BFGS iterations from each start.
     normalize_y : bool
         Whether targets are centred and scaled to variance one before the fit.
     verbose : int
@@ -95,15 +95,15 @@ class GaussianProcessRegressor(
     kernel_ : Kernel
         With the hyper-parameters found.
     noise_ : float or array
-        The variance of the noise in squared units of y, with ``normalize_y``, too; its root is the standard deviation
-        of a measurement about f. One number for each input where the noise was given so; with several targets that were
-        normalised there is one for each in the last dimension.
+        The variance of the noise in squared units of y, also with ``normalize_y``; its square root is the standard
+        deviation of a measurement about f. One number per input where the noise was given that way; with several
+        normalised targets, one per target in the last dimension.
     function_ : Function
         The posterior mean.
     log_marginal_likelihood_ : float
     log_marginal_likelihood_error_ : float
-        Its standard error, 0 where it is exact: for conjugate gradients the spread of a random estimate, what its
-        bounds leave open, residuals and rounding.
+        Its standard error, 0 where it is exact: for conjugate gradients the spread of a stochastic estimate, the
+        distance between its bounds, residuals and rounding.
     certificate_ : Certificate
         Of the posterior mean.
     X_fit_, y_fit_ : copies of the data
@@ -169,7 +169,7 @@ class GaussianProcessRegressor(
     @atomic
     @through_span
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
-        """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows with targets. A copy is kept."""
+        """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows with targets. Keeps a copy."""
         kernel = self._prior_kernel()
         X = copied(check_inputs(self, X, kernel, reset=True))
         y = check_targets(self, X, y)
@@ -229,7 +229,7 @@ class GaussianProcessRegressor(
         return process_plan.plan(checks.number_of(X), targets, inputs, self._work())
 
     def _work(self) -> process_plan.Asked:
-        """What the options ask for."""
+        """The computations that the options request."""
         evaluations = 0 if self.optimizer is None else 30 * (1 + self.n_restarts)  # about
         matrices = 1 if self.objective == "likelihood" else 2
         return process_plan.Asked(self.solver, evaluations, matrices, self._memory(), self.tol, self.threads)
@@ -241,7 +241,7 @@ class GaussianProcessRegressor(
     ) -> tuple[Search, Kernel, Any]:
         """How the objective was maximised, and the kernel and the noise that maximise it.
 
-        ``given`` is the noise as it was asked for, for these inputs; ``function`` takes the place of the objective.
+        ``given`` is the noise as given by the user, for these inputs; ``function`` replaces the objective.
         """
         X, variance, estimate = doubled(X), float(np.mean(deviation(Y) ** 2)), isinstance(given, str)
         noise = np.broadcast_to(np.asarray(0.1 * variance if estimate else given, np.float64), len(Y))
@@ -302,7 +302,7 @@ class GaussianProcessRegressor(
 
     @cached_property
     def _process(self) -> GaussianProcess:
-        """What the data leave open; a fit has it, and a model from a file factors its matrix once more."""
+        """The posterior process; set by `fit`, and refactorised by a model loaded from a file."""
         X, plan, kernel = self.X_fit_, self._plan(self.X_fit_, len(self._mean)), self.function_.kernel
         with _parallel.blas_threads_for(checks.number_of(X)):
             posterior = process_plan.posterior(kernel, X, self._fitted_noise, plan, self._work())
@@ -311,12 +311,12 @@ class GaussianProcessRegressor(
     # ---- use ----
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, noise: Any = False) -> Any:
-        """Posterior mean and, if asked for, standard deviation or covariance of f at each x in X.
+        """Posterior mean and, on request, standard deviation or covariance of f at each x in X.
 
-        With ``noise=True`` they are those of a new measurement y; an array has the variance of the noise of each x. All
-        are in the units of y, and variances in their squares. Shapes are (n,), or (n, n_targets) for several targets;
-        the covariance is (n, n) or (n, n, n_targets). An estimator that was not fitted predicts from the prior, with
-        length scales of one where none were given.
+        With ``noise=True`` they are those of a new measurement y; an array gives the noise variance of each x. All are
+        in the units of y, and variances in squared units. Shapes are (n,), or (n, n_targets) for several targets; the
+        covariance is (n, n) or (n, n, n_targets). An unfitted estimator predicts from the prior, with length scales of
+        one where none were given.
         """
         if return_std and return_cov:
             raise ValueError("Ask for return_std or return_cov, not both.")
@@ -334,17 +334,17 @@ class GaussianProcessRegressor(
         return mean
 
     def variance_bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Two numbers between which the exact variance of f at each x in X is, in squared units of y.
+        """Lower and upper bounds on the exact variance of f at each x in X, in squared units of y.
 
         They are equal to rounding for a Cholesky factor in float64. For float32 and conjugate gradients they come from
-        float64 residuals, and the standard deviation of `predict` is the root of the upper one, or within 0.1 % of it.
+        float64 residuals, and the standard deviation of `predict` is sqrt(upper bound), or within 0.1 % of it.
         """
         X, process, mean, scale = self._at(X)
         low, high = (bound[:, None] * scale**2 for bound in process.variance_bounds(X))
         return (low[:, 0], high[:, 0]) if mean.ndim == 1 else (low, high)
 
     def _at(self, X: Any) -> tuple[Any, GaussianProcess, np.ndarray, np.ndarray]:
-        """Inputs that were checked, the process, its mean there, and the scale of each target."""
+        """Checked inputs, the process, its mean there, and the scale of each target."""
         if hasattr(self, "function_"):
             X = check_inputs(self, X, self.function_.kernel, reset=False)
             return X, self._process, self.function_(X), self._scale
@@ -353,7 +353,7 @@ class GaussianProcessRegressor(
         return X, GaussianProcess(kernel, threads=self.threads), np.zeros(checks.number_of(X)), np.ones(1)
 
     def _refuse_covariance(self, new: int, matrices: int) -> None:
-        """Raise if matrices of covariances between new inputs, and of those with the data, are above the budget."""
+        """Raise if the covariances among new inputs, and between them and the data, exceed the budget."""
         data = len(self.dual_coef_) if hasattr(self, "function_") else 0
         self._refuse(8 * new * (matrices * new + 2 * data), f"The covariance of {new} inputs", COVARIANCE_WAY_OUT)
 
@@ -361,9 +361,9 @@ class GaussianProcessRegressor(
         """Joint draws of f at all x in X from the posterior: shape (n, n_samples), or (n, n_targets, n_samples).
 
         Draws from the covariance matrix take n^3 operations, so for more than 2,000 inputs they are made ``pathwise``:
-        a draw of the prior, corrected by what the data say about it. The prior comes from a factor of rank 2,000 or
-        one that leaves out a millionth of the variance; the rest is drawn independently at each input. An estimator
-        that was not fitted draws from the prior.
+        a draw from the prior, conditioned on the data by Matheron's rule. The prior is approximated by a factor of rank
+        2,000, or one that leaves out a millionth of the variance; the rest is drawn independently at each input. An
+        unfitted estimator draws from the prior.
         """
         count = checks.integer(n_samples, "n_samples")
         X, process, mean, scale = self._at(X)
@@ -378,7 +378,7 @@ class GaussianProcessRegressor(
         return draws[:, 0] if mean.ndim == 1 else draws
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
-        """`sample` by scikit-learn's name."""
+        """`sample` under scikit-learn's name."""
         return self.sample(X, n_samples, random_state)
 
     def report(self) -> str:

@@ -32,7 +32,7 @@ from representer.result import Certificate, Plan, Work, certificate_of
 from representer.rows.validation import check_inputs
 
 MODE_SECONDS = 4e-11
-"""Seconds / n^3 of a mode of the posterior and the likelihood's gradient: some factors and an inverse."""
+"""Seconds / n^3 to find a posterior mode and the likelihood's gradient: some factorisations and an inverse."""
 SEARCHED = "search for hyper-parameters of a class"
 CLASSIFIER_WAY_OUT = "fewer inputs, KernelLogisticRegression, or a larger memory="
 
@@ -41,9 +41,9 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
     r"""P(y = second class | x) = E[1 / (1 + exp(-f(x)))] with f ~ GP(0, k), given the labels.
 
     The posterior of f is approximated by a Gaussian around its mode (Laplace), and hyper-parameters of the kernel
-    maximise the marginal likelihood of that approximation, by L-BFGS with exact gradients. Of several classes each one
-    is told from the rest, with a kernel of its own, and probabilities are scaled to sum to one. All as in scikit-learn,
-    with kernels on inputs of any type.
+    maximise the marginal likelihood of that approximation, by L-BFGS with exact gradients. Several classes are handled
+    one against the rest, each with a kernel of its own, and probabilities are scaled to sum to one. All as in
+    scikit-learn, with kernels on inputs of any type.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
     n_restarts : int
         Further starts, drawn log-uniformly between the bounds.
     bounds : dict
-        From names of hyper-parameters (as in ``kernel.get_params()``) to (low, high). Others may move by a factor of
-        1,000 to both sides.
+        From names of hyper-parameters (as in ``kernel.get_params()``) to (low, high). Others may change by a factor of
+        1,000 either way.
     tol : float
-        Relative duality gap at which the mode counts as found.
+        Relative duality gap at which the search for the mode has converged.
     max_iter : int
-        Of Newton steps to the mode, and of iterations of each search.
+        Largest number of Newton steps to the mode, and of iterations of each search.
     verbose : int
         1 shows each iteration of searches, -1 nothing; 0 shows fits that take more than three seconds, on a terminal.
     memory : int, optional
@@ -73,13 +73,13 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
     ----------
     classes_ : array
     kernel_ : Kernel or list of Kernel
-        With the hyper-parameters found, one for each class of several.
+        With the hyper-parameters found; one per class where there are several.
     function_ : Function or list of Function
         The mean of f.
     log_marginal_likelihood_value_ : float
-        Of the approximation, the mean over the classes of several.
+        Of the approximation; the mean over classes where there are several.
     certificate_ : Certificate
-        Of the mode: its duality gap, relative to the objective, for each class of several.
+        Of the mode: its duality gap, relative to the objective; one per class where there are several.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
 
     @atomic
     def fit(self, X: Any, y: Any) -> GaussianProcessClassifier:
-        """Fit to inputs X and labels y. Of X a copy is kept."""
+        """Fit to inputs X and labels y. Keeps a copy of X."""
         self._check_options()
         kernel = Scaled(RBF(), 1.0) if self.kernel is None else to_kernel(self.kernel)
         require_definite(kernel, "a Gaussian process")
@@ -153,7 +153,7 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
 
     @cached_property
     def _parts(self) -> list[Laplace]:
-        """One approximation for each of the signs; a fit has them, and a model from a file finds the modes anew."""
+        """One approximation per sign vector; set by `fit`, and recomputed by a model loaded from a file."""
         kernels, X = self.kernel_ if isinstance(self.kernel_, list) else [self.kernel_], doubled(self.X_fit_)
         with _parallel.blas_threads_for(len(self._label)):
             return [self._laplace(kernel, X, signs) for kernel, signs in zip(kernels, self._signs(), strict=True)]
@@ -175,7 +175,7 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
 
     def _plan(self, n: int, n_classes: int, X: Any = None) -> Plan:
         parts = 1 if n_classes == 2 else n_classes
-        # a kernel matrix and a factor of each part stay
+        # a kernel matrix and a factor of each part are kept
         matrices = (3 if self.optimizer is None else 7) + 2 * (parts - 1)
         values = 1 if self.optimizer is None else 30 * (1 + self.n_restarts)  # of the likelihood, about
         seconds = parts * values * (MODE_SECONDS * n**3 + 1e-7 * n * n)
@@ -189,7 +189,7 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
         return certificate_of([part.judge() for part in self._parts], work, self.tol, evaluations)
 
     def _one(self, kernel: Kernel, X: Any, y: np.ndarray, rng: np.random.RandomState) -> tuple[Laplace, int]:
-        """One class against the rest, with the best hyper-parameters, and kernel values that this took."""
+        """One class against the rest, with the best hyper-parameters, and the number of kernel values computed."""
         parameters, values = LogParameters(kernel, kernel.prepare(X)), 0
         bounds = hyperparameter_search.log_bounds(parameters.names, parameters.start, 1.0, self.bounds)
         if self.optimizer is not None and len(parameters.start):
@@ -252,8 +252,9 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
 def _probability(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """E[1 / (1 + exp(-f))] for f ~ N(mean, variance), to rounding.
 
-    The rule of Gauss and Hermite for narrow distributions; for wide ones the same integral by parts, of the logistic
-    density times the normal distribution function, by the trapezoidal rule, which is that precise for such functions.
+    Gauss-Hermite quadrature for narrow distributions; for wide ones the integral is taken by parts, as that of the
+    logistic density times the normal distribution function, by the trapezoidal rule, which is exact to rounding for
+    such functions.
     """
     deviation = np.sqrt(variance)
     nodes, weights = roots_hermite(64)

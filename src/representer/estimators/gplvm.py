@@ -1,4 +1,4 @@
-"""The Gaussian process latent variable model: a map of the data, and how sure each place of it is."""
+"""The Gaussian process latent variable model: a map of the data, with its uncertainty at each point."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
 
         -(tr X' A^(-1) X + d log |A| + n d log 2 pi) / 2,     A = K(z, z) + noise I, X centred, of shape (n, d)
 
-    by L-BFGS with exact gradients, from the principal components. Rows that are alike are near in the latent space, as
-    k is smooth; with a linear kernel the model is probabilistic PCA. Many rows go through landmarks, with a lower bound
-    of the likelihood (Titsias) in its place. Latent points are determined up to rotations and, for most kernels, shifts
-    and scale.
+    by L-BFGS with exact gradients, from the principal components. Points near in the latent space have similar rows, as
+    k is smooth; with a linear kernel the model is probabilistic PCA. Many rows use landmarks, and a lower bound on the
+    likelihood (Titsias) in its place. Latent points are determined up to rotations and, for most kernels, shifts and
+    scale.
 
     Parameters
     ----------
@@ -63,18 +63,18 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     noise : "estimate" or float
         Variance of the noise, estimated or fixed.
     init : {"pca"} or array of shape (n, n_components)
-        Where latent points start: principal components scaled to variance one, or as given.
+        Initial latent points: principal components scaled to variance one, or as given.
     n_landmarks : int, optional
-        Exact up to 2,000 rows and 100 landmarks beyond that when not given.
+        When not given, the model is exact up to 2,000 rows and uses 100 landmarks beyond that.
     max_iter : int
-        Of L-BFGS.
+        Largest number of L-BFGS iterations.
     tol : float
-        L-BFGS stops when an iteration raises the likelihood by less than this, relative to it, and it is not steep.
+        L-BFGS stops when an iteration raises the likelihood by less than this, relatively, and its gradient is small.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
     random_state : int, RandomState or None
-        Seed of the choice of landmarks, and of components that the data do not have.
+        Seed of the choice of landmarks, and of components beyond the rank of the data.
 
     Attributes
     ----------
@@ -87,15 +87,15 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     function_ : Function
         The posterior mean, from the latent space to the data.
     log_marginal_likelihood_ : float
-        A lower bound of it with landmarks.
+        With landmarks, a lower bound on it.
     path_ : array of shape (n_iter_ + 1,)
         The likelihood before the search and after each iteration.
     n_iter_ : int
     converged_ : bool
-        Whether the search ended by itself where the certificate holds; `report` says why it stopped.
+        Whether the search converged to a point where the certificate holds; `report` says why it stopped.
     certificate_ : Certificate
-        Of the latent points and hyper-parameters: the largest part of the gradient of the likelihood, which a step
-        within the bounds could follow, over the number of entries of X. Its tolerance is the root of ``tol``.
+        Of the latent points and hyper-parameters: the largest entry of the gradient of the likelihood, projected onto
+        the bounds, over the number of entries of X. Its tolerance is the square root of ``tol``.
 
     References
     ----------
@@ -167,7 +167,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         rng = check_random_state(self.random_state)
         Z = self._start(Y, rng)
         U = kmeans_plusplus(Z, landmarks, random_state=rng)[0] if landmarks else None
-        with _parallel.one_blas_thread():  # small products alternate with walks over tiles
+        with _parallel.one_blas_thread():  # small products alternate with loops over tiles
             self._search(kernel.with_default_scales(Z), Y, Z, U)
             points = self.embedding_ if self.landmarks_ is None else self.landmarks_
             self.function_ = Function(self.kernel_, points, self._map.coef, self._mean, threads=self.threads)
@@ -223,7 +223,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         return f"n_landmarks={fewer}, fewer rows, or a larger memory="
 
     def _start(self, Y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-        """Latent points before the search, from rows that are centred."""
+        """Initial latent points, from centred rows."""
         n, q = len(Y), self.n_components
         if not isinstance(self.init, str):
             Z = check_array(self.init, dtype=np.float64, input_name="init", copy=True)
@@ -233,7 +233,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         left, sizes, right = svd(Y, full_matrices=False)
         scores, _ = svd_flip(left, right, u_based_decision=False)
         there = sizes[:q] > max(1e-10 * sizes[0], np.finfo(np.float64).tiny)
-        # a component that the data do not have starts as noise: at zero, symmetry would keep it there
+        # a component beyond the rank of the data starts as noise: at zero, symmetry would keep it there
         Z = 0.1 * rng.normal(size=(n, q))
         Z[:, : len(there)][:, there] = np.sqrt(n) * scores[:, : len(there)][:, there]
         return Z
@@ -279,7 +279,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         return found.value, found.by_inputs, found.gradients, float(found.by_noise.sum())
 
     def _run(self, negative: Any, x: np.ndarray, bounds: np.ndarray, size: int) -> tuple[np.ndarray, float]:
-        """The search itself, until the likelihood hardly rises and is not steep; sets what it tells of its way."""
+        """The search itself, until the likelihood hardly rises and its gradient is small; records its path."""
         path, steepest, self.n_iter_, self._evaluations = [-negative(x)[0]], np.sqrt(self.tol), 0, 0
         follow = {"callback": lambda intermediate_result: path.append(-intermediate_result.fun)}
         flat = {"ftol": 0.0, "gtol": steepest * size}
@@ -305,7 +305,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         return x, steep
 
     def _certify(self, residual: float, Y: np.ndarray, seconds: float) -> None:
-        """Judge the point that was found by the gradient of the likelihood there."""
+        """Certify the point that was found, by the gradient of the likelihood there."""
         judgement = Judgement(np.array([residual]), "gradient", primal=-self.log_marginal_likelihood_)
         plan = self._plan(*Y.shape)
         work = Work(plan.solver, plan.reason, self.n_iter_, plan.bytes, seconds, "float64")
@@ -315,7 +315,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
 
     @cached_property
     def _map(self) -> LatentMap:
-        """The posterior of the map, given the latent points; a model from a file computes it once more."""
+        """The posterior of the map, given the latent points; recomputed by a model loaded from a file."""
         with _parallel.one_blas_thread():
             return self._conditioned(self._X.astype(np.float64) - self._mean)
 
@@ -342,7 +342,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     def transform(self, X: Any) -> np.ndarray:
         """The most likely latent point of each row of X, found from that of the nearest row of the training data.
 
-        A row that is in the training data has its place there already.
+        A row of the training data keeps its fitted latent point.
         """
         check_is_fitted(self)
         checks.unmasked(X, "X")
@@ -357,10 +357,10 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         return Z.astype(X.dtype)
 
     def inverse_transform(self, Z: Any, return_std: bool = False) -> Any:
-        """The data at latent points: the posterior mean, of shape (n, n_features), in the dtype of the training data.
+        """The posterior mean at latent points, of shape (n, n_features), in the dtype of the training data.
 
-        With ``return_std`` also its standard deviation, that of the function without the noise, in the same shape; it
-        is the same for all columns.
+        With ``return_std`` also the standard deviation of the function, without the noise, in the same shape; it is the
+        same for all columns.
         """
         Z = self._check_latent(Z)
         mean = self.function_(Z).astype(self._dtype)

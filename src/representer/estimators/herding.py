@@ -28,9 +28,9 @@ class Herd:
 def herding(kernel: Any, X: Any, n_points: int, *, weights: Any = None, threads: int | None = None) -> Herd:
     """Choose x_t to minimise ||mean of all k(x, .) - (k(x_1, .) + ... + k(x_t, .)) / t||, for t = 1, 2, ...
 
-    Each step is greedy: x_{t + 1} has the least k(x, x) / 2 + sum_s k(x_s, x) - (t + 1) mu(x), mu the mean of all. The
-    error falls about as 1 / t, where that of a random sample falls as 1 / sqrt(t). It takes one product with the kernel
-    matrix of X, which is not stored, and one of its rows a step.
+    Each step is greedy: x_{t + 1} minimises k(x, x) / 2 + sum_s k(x_s, x) - (t + 1) mu(x), mu the mean of all. The
+    error decreases about as 1 / t, where that of a random sample decreases as 1 / sqrt(t). It takes one product with
+    the kernel matrix of X, which is not stored, and one of its rows per step.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def herding(kernel: Any, X: Any, n_points: int, *, weights: Any = None, threads:
     X : inputs of the kernel
     n_points : int
     weights : array of shape (n,), optional
-        Of the inputs in the mean of all.
+        Weights of the inputs in the mean of all.
     threads : int, optional
 
     References

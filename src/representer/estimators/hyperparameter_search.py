@@ -16,10 +16,10 @@ from representer.estimators.hyperparameters import largest
 from representer.estimators.progress import Step
 
 IMPOSSIBLE = 1e100
-"""Objective of hyper-parameters without a value; finite, so that a line search can step back."""
+"""Objective where hyper-parameters have no value; finite, so that a line search can step back."""
 
 MEMORY_OF_LBFGS = 20
-"""Steps that it remembers: of a dozen hyper-parameters 20 take a quarter fewer evaluations than 10."""
+"""Correction pairs kept: with a dozen hyper-parameters, 20 take a quarter fewer evaluations than 10."""
 STOPPED_EARLY = "scale inputs and targets to variance one, give bounds= that leave out extremes, or a larger max_iter=."
 """What to try when L-BFGS stopped early."""
 
@@ -27,7 +27,7 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 def negative(function: Objective) -> Objective:
-    """Minus a function and its gradient, with a finite value where there is none."""
+    """Minus a function and its gradient, with a finite value where the function has none."""
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
         try:
@@ -55,7 +55,7 @@ class Search:
     """Of L-BFGS, from all starts."""
 
     def advice(self) -> list[str]:
-        """What to try, from hyper-parameters at their bounds and the way the search ended."""
+        """What to try, given hyper-parameters at their bounds and how the search ended."""
         advice = []
         for name in self.at_bounds:
             if "length_scale[" in name and "upper" in name:
@@ -71,10 +71,10 @@ class Search:
         return advice
 
     def warn(self, given: dict | None = None) -> None:
-        """Warn if the search stopped early, or ended at a bound, of which some are given.
+        """Warn if the search stopped early or ended at a bound; ``given`` are the user's bounds.
 
-        Two ends of the search's own range are findings: a length scale that grew says that its column does not matter,
-        and a noise that fell that there is none.
+        Two default bounds are findings rather than problems: a length scale at its upper bound means that its column
+        does not matter, and noise at its lower bound that there is none.
         """
         if not self.success:
             warn_user(f"The search for hyper-parameters stopped early ({self.message}); {STOPPED_EARLY}")
@@ -95,10 +95,10 @@ class Search:
 
 
 def log_bounds(names: list[str], start: np.ndarray, variance: float, given: dict | None) -> np.ndarray:
-    """Lower and upper ends of theta: as given, or a factor of 1,000 to both sides of the start.
+    """Lower and upper bounds of theta: as given, or a factor of 1,000 either way from the start.
 
-    Amplitudes may also take the units of the targets, whose variance this is, and the noise lies between 1e-6 and 10
-    times that variance.
+    Amplitudes may also take the units of the targets, whose ``variance`` is given, and the noise lies between 1e-6 and
+    10 times that variance.
     """
     wide, given = np.log(1000.0), _by_name(given, "bounds", "pairs (low, high)")
     bounds = np.stack([start - wide, start + wide], axis=1)
@@ -137,7 +137,7 @@ def is_amplitude(name: str) -> bool:
 
 
 def check_priors(names: list[str], priors: dict | None, start: np.ndarray) -> None:
-    """Raise if a prior has no hyper-parameter, no density, or none where the search starts."""
+    """Raise if a prior is for no hyper-parameter, has no logpdf, or has zero density at the start."""
     known = set(names) | {name.split("[")[0] for name in names}
     for name, prior in _by_name(priors, "priors", "distributions with a logpdf").items():
         if name not in known:
@@ -146,8 +146,8 @@ def check_priors(names: list[str], priors: dict | None, start: np.ndarray) -> No
             raise TypeError(f"The prior of {name} is {prior!r}; give a distribution with a logpdf, as in scipy.stats.")
     if not np.isfinite(log_prior(names, priors, start)[0]):
         raise ValueError(
-            "A prior has no density where the search starts; start inside it, by the kernel's own values, or use a "
-            "prior that is positive everywhere."
+            "A prior has zero density where the search starts; start inside its support, by the kernel's own values, "
+            "or use a prior that is positive everywhere."
         )
 
 
@@ -164,7 +164,7 @@ def log_prior(names: list[str], priors: dict | None, theta: np.ndarray) -> tuple
 
 
 def inside(theta: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """theta moved to just inside its bounds, as a prior may end where they do."""
+    """theta moved to just inside its bounds, as the support of a prior may end there."""
     margin = 1e-9 * (bounds[:, 1] - bounds[:, 0])
     return np.clip(theta, bounds[:, 0] + margin, bounds[:, 1] - margin)
 
@@ -178,20 +178,20 @@ def starts(
     n_restarts: int,
     rng: np.random.RandomState,
 ) -> list[np.ndarray]:
-    """The start as given, or with amplitudes in the units of y where that is better, then random ones in the bounds."""
+    """The start as given, or with amplitudes in units of y where that is better, then random ones within the bounds."""
     scaled = start + np.log(variance) * np.array([is_amplitude(name) for name in names])
     first = best_of(objective, [start, np.clip(scaled, *bounds.T)])
     return [first] + [rng.uniform(*bounds.T) for _ in range(n_restarts)]
 
 
 def best_of(objective: Objective, candidates: list[np.ndarray]) -> np.ndarray:
-    """The candidate with the least objective; of equal ones, which are evaluated once, the first."""
+    """The candidate with the smallest objective, the first among ties; duplicates are evaluated once."""
     different = [theta for i, theta in enumerate(candidates) if not any(np.all(theta == c) for c in candidates[:i])]
     return different[0] if len(different) == 1 else min(different, key=lambda theta: objective(theta)[0])
 
 
 def steepness(gradient: np.ndarray, x: np.ndarray, bounds: np.ndarray) -> float:
-    """The largest part of the gradient of a function that is to rise; directions out of the bounds do not count."""
+    """The largest entry of the projected gradient of a function to maximise: directions out of the bounds are zero."""
     low, high = bounds.T
     blocked = ((x <= low) & (gradient < 0.0)) | ((x >= high) & (gradient > 0.0))
     return float(np.where(blocked, 0.0, np.abs(gradient)).max())
@@ -210,7 +210,7 @@ def lbfgs(objective: Objective, start: np.ndarray, bounds: Any, step: Step = lam
 def by_slopes(objective: Objective, start: np.ndarray) -> Objective:
     """x -> f(start) + (g(x) + g(start))'(x - start) / 2, which is f near the start without its rounding, and g(x).
 
-    Covariances with a tiny noise leave f fewer digits than its gradient g, so that line searches on f end too early.
+    Covariances with tiny noise leave f fewer digits than its gradient g, so that line searches on f stop too early.
     """
     value, slopes = objective(start)
 
@@ -223,20 +223,20 @@ def by_slopes(objective: Objective, start: np.ndarray) -> Objective:
 
 @dataclass(frozen=True)
 class Guide:
-    """What is known of a search beforehand."""
+    """Options of a search, and what is known before it."""
 
     variance: float = 1.0
-    """Of the targets."""
+    """Variance of the targets."""
     n_restarts: int = 0
     random_state: Any = None
     max_iter: int = 1000
-    """Of each start."""
+    """Iterations from each start."""
     step: Callable[[float], bool] = lambda value: False
-    """Called with the highest value after each iteration; whether to stop."""
+    """Called with the highest value after each iteration; returns whether to stop."""
     units: np.ndarray | None = None
-    """How far theta moves in each direction before the objective changes by much: the inverse, 1 when not given."""
+    """Inverse of how far each entry of theta moves before the objective changes much; 1 when not given."""
     others: tuple[np.ndarray, ...] = ()
-    """Candidates for the first start besides the one that is given."""
+    """Candidates for the first start besides the given one."""
 
 
 def maximum(
@@ -253,7 +253,7 @@ def maximum(
 
     rng = check_random_state(guide.random_state)
     at = starts(objective, names, start, bounds, guide.variance, guide.n_restarts, rng)
-    # other candidates may have their amplitudes in the units of y, too, if the first one has
+    # other candidates have their amplitudes in the units of y, too, if the first one has
     scaled = at[0] - start
     at[0] = best_of(objective, [at[0], *(np.clip(other + scaled, *bounds.T) for other in guide.others)])
     return replace(minimum(objective, names, at, bounds, guide), evaluations=evaluations)
@@ -262,7 +262,7 @@ def maximum(
 def minimum(
     objective: Objective, names: list[str], at: list[np.ndarray], bounds: np.ndarray, guide: Guide | None = None
 ) -> Search:
-    """The lowest of the minima that L-BFGS finds from each start; the record has the negative objectives."""
+    """The lowest of the minima that L-BFGS finds from each start; the record holds the negated objectives."""
     guide = guide or Guide()
     runs = [_run(objective, start, bounds, guide) for start in at]
     best = min(runs, key=lambda run: run.fun)
@@ -277,7 +277,7 @@ def minimum(
 
 
 def _run(objective: Objective, start: np.ndarray, bounds: np.ndarray, guide: Guide) -> Any:
-    """L-BFGS on what is free to move, in units of the same weight: it takes many more steps otherwise."""
+    """L-BFGS on the free entries, rescaled by `Guide.units`: it takes many more steps otherwise."""
     free = bounds[:, 0] < bounds[:, 1]
     units = np.ones(len(start)) if guide.units is None else guide.units
 

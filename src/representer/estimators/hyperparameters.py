@@ -29,7 +29,7 @@ class LogParameters:
     Parameters
     ----------
     kernel : Kernel
-        All its hyper-parameters have values.
+        With values for all its hyper-parameters.
     inputs : prepared inputs
     """
 
@@ -115,7 +115,7 @@ class LatentParameters:
 
     @property
     def names(self) -> list[str]:
-        """Of the logarithms."""
+        """Names of the logarithms."""
         return self.parameters.names + ["noise"] * (self.noise is None)
 
     def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,22 +18,22 @@ from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows
 
 MANY_ROWS_FROM, ROWS_FOR_EACH = 2000, 4
-"""Rows in all, and for each function of a basis, from which an exact kernel of finite rank is solved in its span."""
+"""Rows in total, and rows per basis function, from which an exact kernel of finite rank is solved in its span."""
 SCALE_ROWS = 40_000
-"""Rows elsewhere from which length scales and landmarks are chosen, unless a kernel says how many."""
+"""Rows sampled from files or a cluster to choose length scales and landmarks, unless the kernel says how many."""
 GAP_WORK = 2e10
-"""n m^2 up to which the gap to all functions of the kernel that is approximated is computed."""
+"""n m^2 up to which the gap to the whole space of the approximated kernel is computed."""
 
 
 def is_approximation(kernel: Kernel) -> bool:
-    """Whether a kernel stands for another one."""
+    """Whether a kernel approximates another one."""
     return kernel.original is not kernel
 
 
 def refuse(kernel: Kernel, what: str, instead: str) -> None:
     """Raise if a kernel is an approximation, which an estimator cannot use."""
     if is_approximation(kernel):
-        raise ValueError(f"{what} has no form in the span of a basis, so {kernel!r} is of no use to it; use {instead}.")
+        raise ValueError(f"{what} has no form in the span of a basis, so it cannot use {kernel!r}; use {instead}.")
 
 
 def may_span(kernel: Kernel, X: Any) -> bool:
@@ -59,7 +59,7 @@ def basis_for(kernel: Kernel, X: Any) -> Basis | None:
 
 
 def kernel_for_rows(kernel: Kernel, rows: Rows) -> Kernel:
-    """The kernel with all that is chosen from data, from a sample that does not depend on where rows lie."""
+    """The kernel with its data-dependent parameters, from a sample that does not depend on where rows are stored."""
     wanted = getattr(kernel, "sample_rows", lambda n: min(n, SCALE_ROWS))(rows.n_rows)
     if wanted < rows.n_rows:
         X, _, w = rows.sample(wanted, getattr(kernel, "random_state", 0))
@@ -73,7 +73,7 @@ def kernel_for_rows(kernel: Kernel, rows: Rows) -> Kernel:
 
 
 def design_of(basis: Basis, threads: int | None) -> Design:
-    """The matrix of a basis on rows."""
+    """The design matrix of a basis."""
     return Design(basis, threads)
 
 
@@ -113,7 +113,7 @@ class Gaps:
 def distance_to_all(part: Gaps, rows: Rows, strength: Any) -> float | None:
     """By how much the dual value with k may be below that with k^: (sum_i |v_i| sqrt(gap_i))^2 / (2 strength).
 
-    Of any function of H, v'Kv <= v'K^v + (sum_i |v_i| sqrt(gap_i))^2. None where it takes too long.
+    For any v, v'Kv <= v'K^v + (sum_i |v_i| sqrt(gap_i))^2. None where it takes too long.
     """
     if float(rows.n_rows) * part.design.basis.size**2 > GAP_WORK or part.kernel.original is part.kernel:
         return None

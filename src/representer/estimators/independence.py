@@ -1,4 +1,4 @@
-"""Are two variables independent? The Hilbert-Schmidt independence criterion, and the test with it."""
+"""The Hilbert-Schmidt independence criterion, and the test of independence based on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from representer.kernels.base import Kernel, require_definite
 
 PERMUTATION_BYTES = 2**28
 LITTLE_MORE = 2
-"""Inputs for each feature up to which matrices take little more memory than features, and may be made where faster."""
+"""Inputs per feature up to which matrices take little more memory than features, and may be used where faster."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class HSIC:
 
     The biased statistic is sum_ij K_ij L_ij / n^2 with both kernel matrices centred; the unbiased one leaves out i = j
     (Song et al.). The test permutes the y_i: statistics sum_ij K_ij L_{p_i p_j}. Nothing is fitted, so this is a frozen
-    record of parameters; ``dataclasses.replace`` makes one with others.
+    record of parameters; ``dataclasses.replace`` makes a modified one.
 
     ==========  ======================================================================  ====================
     method      computes                                                                takes
@@ -41,10 +41,10 @@ class HSIC:
     low_rank    \|F G_p'\|^2 from pivoted Cholesky factors K = F'F, L = G'G              n r_x r_y a permutation
     ==========  ======================================================================  ====================
 
-    The factors of a kernel with fewer features than inputs, such as `Nystroem`, are its features, and exact.
+    For a kernel with fewer features than inputs, such as `Nystroem`, the factors are its features, and exact.
 
-    Both give exact p-values, because factors of low rank are kernels, too; how far the statistic can be below that of
-    the given kernels is the outcome's ``error_bound``.
+    Both give exact p-values, because low-rank factors define kernels, too; the outcome's ``error_bound`` bounds how far
+    the statistic can be below that of the given kernels.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ class HSIC:
     n_permutations : int
         The smallest possible p-value is 1 / (1 + n_permutations).
     method : {"auto", "dense", "low_rank"}
-        "auto" uses factors where small ones reach the tolerance, and else dense matrices.
+        "auto" uses factors where small ones reach the tolerance, and dense matrices otherwise.
     tol : float
-        The part of the traces of both matrices that factors may leave out.
+        The fraction of the traces of both matrices that factors may leave out.
     rank : int, optional
         The largest rank of a factor for "low_rank", which then may leave out more than ``tol``; n when not given.
     memory : int, optional
@@ -133,7 +133,7 @@ class HSIC:
     # ---- the two kernels on all pairs, as factors or as matrices ----
 
     def _factors(self, kernels: tuple[Kernel, ...], inputs: tuple, rng: np.random.Generator) -> _Factors | None:
-        """Factors of low rank; None where matrices were asked for, or are faster at the same tolerance."""
+        """Low-rank factors; None where matrices were requested, or are faster at the same tolerance."""
         if self.method == "dense":
             return None
         n, memory = len(inputs[0]), self.memory or machine_memory()
@@ -147,7 +147,7 @@ class HSIC:
         grams = [Gram.of(kernel, A, threads=self.threads) for kernel, A in zip(kernels, inputs, strict=True)]
         found = [self._features(gram, most) or self._cholesky(gram, rank, rng) for gram in grams]
         low, enough = [part for part, _ in found], all(good for _, good in found)
-        # from about here products of factors take longer than sums over permuted matrices
+        # beyond about this rank, products of factors take longer than sums over permuted matrices
         slow = low[0].rank * low[1].rank > 10 * n and self._bytes(inputs) <= memory
         small = n <= LITTLE_MORE * (low[0].rank + low[1].rank) or not any(len(part.pivots) == 0 for part in low)
         if self.method == "auto" and ((slow and small) or not enough):
@@ -161,13 +161,13 @@ class HSIC:
         return None if features is None or features.shape[1] > most else (LowRank(features.T), True)
 
     def _cholesky(self, gram: Gram, rank: int, rng: np.random.Generator) -> tuple[LowRank, bool]:
-        """A factor of at most this rank, and whether it leaves no more out than it may."""
+        """A factor of at most this rank, and whether its remainder is within the tolerance."""
         stop = self.tol * float(gram.diag().sum(dtype=np.float64))
         low = pivoted_cholesky(gram, rank, stop=stop, random_state=rng)
         return low, bool(low.remainder.sum() <= stop)
 
     def _bytes(self, inputs: tuple) -> int:
-        """What two dense matrices take."""
+        """Bytes of two dense matrices."""
         return 2 * np.result_type(*(A.dtype for A in inputs)).itemsize * len(inputs[0]) ** 2
 
     def _matrices(self, kernels: tuple[Kernel, ...], inputs: tuple) -> _Matrices:
@@ -184,7 +184,7 @@ class HSIC:
     # ---- statistics ----
 
     def _permutations(self, n: int, rng: np.random.Generator) -> Any:
-        """Random permutations as rows, so many at a time as the memory allows."""
+        """Random permutations as rows, as many at a time as the memory allows."""
         for part in _parallel.split(self.n_permutations, max(1, PERMUTATION_BYTES // (4 * n))):
             rows = np.empty((part.stop - part.start, n), np.int32)
             for some, drawn in permuted(np.arange(n, dtype=np.int32), len(rows), rng):
@@ -199,7 +199,7 @@ class HSIC:
             for rows, _ in run:
                 out[rows] = pair.products(permutations[rows])
 
-        size = max(8, 2**16 // permutations.shape[1])  # a few inputs are not worth a thread
+        size = max(8, 2**16 // permutations.shape[1])  # a few inputs are not worth a thread of their own
         parts = [(rows, slice(0, 1)) for rows in _parallel.split(len(permutations), size)]
         for _ in _parallel.map_tiles(parts, visit, threads=self.threads):
             pass
@@ -226,7 +226,7 @@ class HSIC:
 
 @dataclass(frozen=True)
 class _Factors:
-    """Centred kernel matrices F'F and G G', and the traces of what they leave out."""
+    """Centred kernel matrices F'F and G G', and the traces of their remainders."""
 
     F: np.ndarray
     G: np.ndarray

@@ -43,7 +43,7 @@ NAMES: dict[str, type[Kernel]] = {
 
 
 def to_kernel(kernel: Any) -> Kernel:
-    """A kernel object from an object, a name, or a function of two slices of inputs that gives all their values."""
+    """A kernel object from an object, a name, or a function that returns all values between two slices of inputs."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str) and kernel in NAMES:
@@ -57,22 +57,22 @@ def to_kernel(kernel: Any) -> Kernel:
 
 
 LARGEST_WEIGHT = 1e100
-"""Of a loss against the squared norm of f."""
+"""Largest weight of a loss relative to the squared norm of f."""
 
 
 class KernelParameters(BaseEstimator):
-    """Estimators whose kernels may be given by name: parameters such as ``kernel__length_scale`` are there as well.
+    """Estimators whose kernels may be given by name, with nested parameters such as ``kernel__length_scale``.
 
-    `set_params` makes the kernel object that the name stands for when one of them is set, so that a search over them
-    works with the default kernel.
+    Setting one of these with `set_params` creates the kernel object that the name stands for, so that a search over
+    them works with the default kernel.
 
-    Methods that answer about each row of X alone answer lazily about collections of Dask.
+    Methods that treat each row of X independently are lazy on Dask collections.
     """
 
     takes_rows = False
     """Whether `fit` takes rows that are read in blocks."""
     takes_streams = False
-    """Whether it takes rows that can be read once, or says itself why not."""
+    """Whether `fit` takes rows that can be read only once, or itself raises the reason why not."""
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
@@ -123,7 +123,7 @@ def in_column(Y: Any, kernel: Kernel) -> Any:
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """One weight that is not negative for each input, not all zero; None when there are none."""
+    """One nonnegative weight per input, not all zero; None when no weights are given."""
     if sample_weight is None:
         return None
     checks.unmasked(sample_weight, "sample_weight")
@@ -142,7 +142,7 @@ def require_bounded(weight: float, what: str, way_out: str) -> None:
 def in_units(weights: np.ndarray) -> tuple[np.ndarray, float]:
     """Weights in units of a power of four near the largest one, and that unit.
 
-    Nothing is rounded, not in their roots either, and sums and squares neither overflow nor vanish.
+    Neither the weights nor their square roots are rounded, and sums and squares neither overflow nor underflow.
     """
     unit = 2.0 ** ((np.frexp(weights.max())[1] - 1) // 2 * 2)
     return weights / unit, unit
@@ -156,7 +156,7 @@ def check_lengths(X: Any, y: np.ndarray) -> None:
 
 
 def check_targets(estimator: Any, X: Any, y: Any) -> np.ndarray:
-    """Targets that are numbers, of shape (n,) or (n, n_targets), a row for each input."""
+    """Numeric targets of shape (n,) or (n, n_targets), one row per input."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     checks.unmasked(y, "y")
@@ -171,7 +171,7 @@ def check_targets(estimator: Any, X: Any, y: Any) -> np.ndarray:
 
 
 def check_labels(estimator: Any, X: Any, y: Any, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, and the index of each label among them: one for each input, none missing, of at least so many."""
+    """The classes, at least ``least`` of them, and the index of each input's label among them, none missing."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     checks.unmasked(y, "y")
@@ -180,7 +180,7 @@ def check_labels(estimator: Any, X: Any, y: Any, least: int = 2) -> tuple[np.nda
         assert_all_finite(y, input_name="y")  # before scikit-learn casts them to integers
     check_lengths(X, y)
     classes, codes = _coded(y)
-    # a look at integers or words that repeat finds nothing, and takes as long as the fit of some hundred inputs
+    # checking repeated integers or words finds nothing, and takes as long as a fit to a few hundred inputs
     if y.dtype.kind not in "biuU" or 2 * len(classes) > len(y):
         check_classification_targets(y)
     if len(classes) < least:
@@ -189,7 +189,7 @@ def check_labels(estimator: Any, X: Any, y: Any, least: int = 2) -> tuple[np.nda
 
 
 def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The labels in order, and the index of each among them; two integers are found without sorting."""
+    """The distinct labels in order, and the index of each label among them; two integer labels need no sorting."""
     if y.dtype.kind in "iu" and len(y):
         least, greatest = y.min(), y.max()
         codes = y == greatest
@@ -199,12 +199,12 @@ def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:
-    """Some of the inputs, of any type; a precomputed Gram matrix is cut on both sides."""
+    """A subset of the inputs, of any type; a precomputed Gram matrix is indexed along both axes."""
     if is_precomputed(kernel):
         return X.iloc[rows, rows] if hasattr(X, "iloc") else X[rows][:, rows]
     return checks.take(X, rows)
 
 
 def evenly_spaced(n: int, at_most: int) -> np.ndarray:
-    """Indices of at most so many of n inputs, evenly spread over all."""
+    """Indices of at most ``at_most`` of n inputs, evenly spaced."""
     return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(int))

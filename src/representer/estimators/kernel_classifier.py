@@ -1,4 +1,4 @@
-"""The classification to start with: kernel, length scales and alpha are found by leave-one-out."""
+"""The classifier to start with: kernel, length scales and alpha are found by leave-one-out."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from representer.kernels import checks
 from representer.losses.squared_hinge import SquaredHinge
 
 STEADY = 1e-3
-"""Strength of the pull of calibrations towards values that stay as they are, for classes that are separated."""
+"""Strength of the penalty that pulls the calibration towards the identity, for classes that are separated."""
 
 
 class KernelClassifier(ClassifierMixin, SearchedModel):
     r"""Kernel ridge regression on +1 and -1, one function for each class, with kernel and alpha by leave-one-out.
 
-    The kernels that are compared, and how, are those of `KernelRegressor`; what is compared is the mean squared hinge
-    loss of leave-one-out values. Probabilities are a softmax of scaled and shifted values, whose scale and shifts have
-    the greatest likelihood on the leave-one-out values.
+    Kernels are chosen and compared as in `KernelRegressor`, by the mean squared hinge loss of leave-one-out values.
+    Probabilities are a softmax of scaled and shifted values, whose scale and shifts maximise the likelihood on the
+    leave-one-out values.
 
     Parameters
     ----------
     kernel : Kernel or str, optional
         Searched instead of the kernels above, with all its hyper-parameters, on any inputs that it takes.
     time_limit : float
-        Seconds after which no step of the search begins.
+        Seconds after which no further step of the search begins.
     random_state : int
         Seed of the subsets.
     tol : float
@@ -51,7 +51,7 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         In the units of the columns.
     alpha_ : float
     function_ : Function
-        The fitted functions, intercepts included; one for two classes.
+        The fitted functions, intercepts included; a single one for two classes.
     loo_score_ : float
         Accuracy of the leave-one-out predictions.
     trials_ : list of Trial
@@ -132,12 +132,12 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
 
 
 def _by_class(values: np.ndarray) -> np.ndarray:
-    """A column for each class; two classes have one value, and its negative."""
+    """One column per class; two classes have a value and its negative."""
     return np.hstack([-values, values]) if values.shape[1] == 1 else values
 
 
 def _calibrated(values: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """A scale, and a shift for each class, of the values whose softmax has the greatest likelihood."""
+    """The scale of the values, and the shift of each class, that maximise the likelihood of the softmax."""
     n_classes, share = values.shape[1], weights / weights.sum()
     truth = np.eye(n_classes)[codes]
 

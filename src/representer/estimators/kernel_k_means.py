@@ -27,7 +27,7 @@ from representer.rows.validation import check_inputs
 
 
 def _columns_times(K: Operator, index: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """The product of the columns at some indices with as many rows V."""
+    """K[:, index] @ V."""
     return K.stored[:, index] @ V if K.stored is not None else K.take(slice(None), index) @ V
 
 
@@ -44,16 +44,15 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     kernel : Kernel or str
         A kernel object on inputs of any type, or a name such as "rbf" or "precomputed".
     init : "k-means++" or inputs
-        How the first centres are found: far apart at random, or n_clusters inputs of the kernel, whose representers
-        they are.
+        Initial centres: random and far apart, or the representers of n_clusters given inputs of the kernel.
     n_init : int
-        Starts, of which the best is kept; with given centres there is one.
+        Number of starts, of which the best is kept; one with given centres.
     max_iter : int
         Steps from each start.
     memory : int, optional
         Bytes; the machine's memory when not given. The kernel matrix is stored if it takes at most a quarter of them,
-        and otherwise computed anew in each step. That of a kernel with fewer features than inputs, such as `Nystroem`,
-        never is: products go through features.
+        and otherwise recomputed in each step. For a kernel with fewer features than inputs, such as `Nystroem`, it is
+        never stored: products go through features.
     threads : int, optional
     random_state : int or Generator
 
@@ -64,13 +63,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     labels_ : array of shape (n,)
         The cluster of each training input.
     inertia_ : float
-        The sum that was minimised, in the space of k itself where the kernel is a span in it (`Nystroem`).
+        The minimised sum; for an approximation within the space of k (`Nystroem`), measured in that space.
     kernel_ : Kernel
         The kernel used, with all length scales.
     n_iter_ : int
         Steps from the start that was kept.
     certificate_ : Certificate
-        By which part of it a further step would lower the sum; zero at a local minimum.
+        The relative decrease of the sum by a further step; zero at a local minimum.
 
     References
     ----------
@@ -109,7 +108,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelKMeans:
-        """Find the clusters of X; y is not used."""
+        """Find the clusters of X; y is ignored."""
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         check_count(self.n_clusters, checks.number_of(X))
         checks.integer(self.n_init, "n_init", most=100_000)
@@ -129,13 +128,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 for labels in self._starts(K, gram, weights)
                 for run in _lloyd(K, weights, labels, self.n_clusters, self.max_iter, progress)
             ]
-            # the first of those that are equal up to rounding
+            # the first among ties up to rounding
             best = min(run[0] for run in runs)
             inertia, labels, members, norms, steps = next(run for run in runs if run[0] <= best * (1 + 1e-9))
             total = sum(run[4] for run in runs)
             work = Work(plan.solver, plan.reason, total, plan.bytes, perf_counter() - begin, str(K.dtype))
             certificate = certify(ClusterProblem(K, weights), members, labels, work, budget.tol)
-        far = float(weights @ left_out(kernel, X))  # in H, from the span that an approximation has its centres in
+        far = float(weights @ left_out(kernel, X))  # in H, to the span that holds the centres of an approximation
         self.certificate_ = replace(certificate, primal=((certificate.primal or 0.0) + far) * unit)
         self.kernel_, self.inertia_ = kernel, (inertia + far) * unit
         self.labels_, self.n_iter_ = labels.astype(np.int32), steps
@@ -164,7 +163,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         warn_user(f"{message}.")
 
     def _starts(self, K: Operator, gram: Gram, weights: np.ndarray) -> list[np.ndarray]:
-        """Labels to start from, as many at a time as fit the memory: arrays of shape (n_starts, n)."""
+        """Initial labels, as many starts at a time as fit the memory: arrays of shape (n_starts, n)."""
         k, kernel = self.n_clusters, gram.kernel
         if not isinstance(self.init, str):
             if checks.number_of(self.init) != k:
@@ -176,7 +175,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise ValueError(f"init is {self.init!r}; use 'k-means++' or give {k} inputs.")
         seeds = np.random.default_rng(self.random_state).integers(2**63, size=self.n_init)
         generators = [np.random.default_rng(seed) for seed in seeds]
-        # draws run along the values of the mean embedding, which are the same for any order of the rows
+        # inputs are drawn in the order of the mean embedding's values, so that the order of the rows does not matter
         order = np.argsort(K @ weights, kind="stable")
         parts = _parallel.split(self.n_init, self._at_once(gram))
         return [_far_apart(K, weights, order, k, generators[part]) for part in parts]
@@ -196,30 +195,30 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X, values = self._to_centers(X)
         own = self._own(X)
         squares = values + own[:, None]
-        # a difference as small as the rounding of its terms is none: the input is its cluster
+        # a difference as small as the rounding of its terms counts as zero: the input is its own cluster
         rounding = 8 * np.finfo(own.dtype).eps * (own[:, None] + np.where(np.isfinite(self._norms), self._norms, 0.0))
         return X, np.where(squares <= rounding, 0.0, squares)
 
     def _own(self, X: Any) -> np.ndarray:
-        """k(x, x) of checked inputs; a precomputed matrix tells it of the training inputs only."""
+        """k(x, x) of checked inputs; a precomputed matrix has it for the training inputs only."""
         fitted = self.centers_
         if not is_precomputed(self.kernel_):
             return self.kernel_.diagonal(self.kernel_.prepare(X, like=fitted.inputs)) + left_out(self.kernel_, X)
         if np.array_equal(X, fitted.X):
             return self.kernel_.diagonal(fitted.inputs)
         raise ValueError(
-            "Kernel values of new inputs with training inputs do not tell k(x, x), so their distances from the centres "
+            "Kernel values between new and training inputs do not determine k(x, x), so distances from the centres "
             "are not known; use predict, which needs none, the training matrix itself, or a kernel object."
         )
 
     def transform(self, X: Any) -> np.ndarray:
-        """The distances ||k(x, .) - m_c|| from all centres; with a precomputed kernel of the training inputs only."""
+        """The distances ||k(x, .) - m_c|| to all centres; with a precomputed kernel, for the training inputs only."""
         X, squares = self._squares(X)
         distances = np.sqrt(squares)
         return distances.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else distances
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the (weighted) sum of squared distances from the nearest centre, known where `transform` is."""
+        """Minus the (weighted) sum of squared distances to the nearest centre, available where `transform` is."""
         X, squares = self._squares(X)
         weights = check_weights(sample_weight, X)
         return -float(squares.min(axis=1) @ (np.ones(len(squares)) if weights is None else weights))
@@ -236,8 +235,8 @@ def _far_apart(
 ) -> np.ndarray:
     """Labels by k-means++: a seed is drawn with probability proportional to w_i d_i^2, d_i the distance from the seeds.
 
-    Of a few draws the one that lowers the sum of w_i d_i^2 most is taken. Returns the nearest seed of each input, for
-    each generator.
+    Among a few draws, the one that lowers the sum of w_i d_i^2 most is taken. Returns the nearest seed of each input,
+    for each generator.
     """
     n_starts, own = len(generators), K.diag().astype(np.float64)
     squares = np.full((n_starts, len(weights)), np.inf)
@@ -256,7 +255,7 @@ def _far_apart(
 
 
 def _draw(masses: np.ndarray, order: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Indices drawn with probabilities proportional to their masses, which are laid side by side in a given order."""
+    """Indices drawn with probabilities proportional to their masses, accumulated in the given order."""
     ends = np.cumsum(masses[order])
     found = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
     return order[np.minimum(found, len(order) - 1)]
@@ -312,7 +311,7 @@ def _distances(sums: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _fill_empty(labels: np.ndarray, squares: np.ndarray, weights: np.ndarray, k: int) -> None:
-    """Give each cluster without members the input that is farthest from its centre, unless all are at theirs."""
+    """Move the input farthest from its centre into each empty cluster, unless all inputs are at their centres."""
     for r in range(labels.shape[1]):
         masses = np.bincount(labels[:, r], weights, k)
         for empty in np.flatnonzero(masses == 0):

@@ -47,7 +47,7 @@ MACHINE_ADVICE = "use a stronger regulariser, a kernel with a shorter length sca
 
 
 class Machine(Tunable, KernelEstimator):
-    """What all machines share: from inputs and numbers as targets to a function with its certificate.
+    """What all machines share: from inputs and numeric targets to a function with its certificate.
 
     Subclasses have the parameters kernel, fit_intercept, tune, bounds, fixed, priors, tol, max_iter, memory, threads
     and verbose.
@@ -73,7 +73,7 @@ class Machine(Tunable, KernelEstimator):
     ) -> MachineInSpan | None:
         """The problem in the span of an approximation's basis, or of rows elsewhere; None for other kernels.
 
-        Targets are those of y, or numbers that the rows bring.
+        Targets are those of y, or those of the rows.
         """
         elsewhere, kernel = isinstance(X, Rows), to_kernel(self.kernel)
         if not elsewhere and not is_approximation(kernel):
@@ -101,7 +101,7 @@ class Machine(Tunable, KernelEstimator):
         self._warn_unless_converged(result.certificate, MACHINE_ADVICE)
 
     def _fit(self, X: Any, y: Any, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None) -> None:
-        """Everything after the targets are numbers: sets kernel_, function_, certificate_ and what belongs to them."""
+        """The fit to numeric targets: sets kernel_, function_, certificate_ and related attributes."""
         reset_fitted(self, "loo_error_")
         if (spanned := self._in_span(X, y, loss, regularizer, weights)) is not None:
             self._keep_span(spanned)
@@ -125,7 +125,7 @@ class Machine(Tunable, KernelEstimator):
         self._warn_unless_converged(result.certificate, MACHINE_ADVICE)
 
     def _tuned(self, problem: LossProblem, X: Any) -> LossProblem:
-        """The problem with kernel and strength of least leave-one-out loss."""
+        """The problem with the kernel and strength that minimise the leave-one-out loss."""
         inverse = self._strength_name == "C"
         if problem.regularizer.fixed_strength is None:
             raise ValueError(f"tune={self.tune!r} is for the squared norm, not for {problem.regularizer!r}.")
@@ -144,7 +144,7 @@ class Machine(Tunable, KernelEstimator):
         return self._plan_of(self._problem(X, y, loss, regularizer, None))
 
     def _plan_of(self, problem: LossProblem) -> Plan:
-        """The plan of a fit, with the search before it."""
+        """The plan of a fit, including the search before it."""
         budget = self._budget()
         return self._with_search(regularized.cost(problem, budget), problem.gram, budget.memory)
 
@@ -155,11 +155,11 @@ class Machine(Tunable, KernelEstimator):
         return X, check_weights(sample_weight, X)
 
     def _numbers(self, X: Any, y: Any) -> np.ndarray:
-        """Targets that are numbers."""
+        """Numeric targets."""
         return column_or_1d(check_targets(self, X, y), warn=True)
 
     def _counts(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
-        """Targets that are not negative, and not all zero."""
+        """Nonnegative targets, not all zero where there is an intercept."""
         y = self._numbers(X, y)
         if y.min() < 0:
             raise ValueError(f"y has the value {y.min():g}; counts are zero or positive.")
@@ -168,7 +168,7 @@ class Machine(Tunable, KernelEstimator):
         return y
 
     def _labels(self, X: Any, y: Any, weights: np.ndarray | None) -> np.ndarray:
-        """The index of each class; sets classes_. One class has nothing to be told from."""
+        """The class index of each label; sets classes_. Raises for a single class."""
         self.classes_, label = check_labels(self, X, y)
         seen = label if weights is None else label[weights > 0]
         if len(np.unique(seen)) < len(self.classes_):
@@ -198,9 +198,9 @@ def _classifies(model: KernelMachine) -> bool:
 class KernelMachine(Machine):
     r"""minimise over f in H and b:  sum_i w_i loss(y_i, f(x_i) + b) + R(||f||).
 
-    The solution is f = sum_i a_i k(x_i, .), whatever the loss and the nondecreasing R. Where they are convex a
-    certificate tells how far the objective can be from the least one. The targets that the loss is for decide whether
-    this is a regressor or a classifier.
+    The solution is f = sum_i a_i k(x_i, .), whatever the loss and the nondecreasing R. Where both are convex, a
+    certificate bounds how far the objective is above its minimum. Whether this is a regressor or a classifier depends
+    on the targets of the loss.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class KernelMachine(Machine):
     fit_intercept : bool
         Whether there is a free constant b.
     tune : {None, "loo"}
-        "loo" tunes the strength of a `SquaredNorm` and all positive hyper-parameters of the kernel to the least
+        "loo" tunes the strength of a `SquaredNorm` and all positive hyper-parameters of the kernel to minimise the
         leave-one-out loss, by gradients.
     bounds : dict, optional
         Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0)}``.
@@ -223,10 +223,10 @@ class KernelMachine(Machine):
     priors : dict, optional
         Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
-        Duality gap, relative to the objective, at which a solution counts as found.
+        Duality gap, relative to the objective, at which the solver has converged.
     max_iter : int
-        Of Newton steps, of steps of L-BFGS where the loss gives only value and gradient, or of n SMO steps each where
-        the dual is a box, as for hinge and pinball losses with an intercept.
+        Largest number of Newton steps, of L-BFGS steps where the loss has only value and gradient, or of rounds of n
+        SMO steps where the dual is box-constrained, as for hinge and pinball losses with an intercept.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
@@ -241,7 +241,7 @@ class KernelMachine(Machine):
     intercept_ : float or array of shape (n_outputs,)
     strength_ : float
         The effective strength R'(||f||) / ||f||: with ``SquaredNorm(strength_)`` the solution is the same. Infinite for
-        f = 0; in a ball that of the solution before it was shrunk to the radius.
+        f = 0; in a ball, that of the solution before it was shrunk to the radius.
     kernel_ : Kernel
         The kernel used, with all length scales.
     certificate_ : Certificate
@@ -319,14 +319,14 @@ class KernelMachine(Machine):
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelMachine:
-        """Fit to inputs X and targets or labels y, or to rows that bring them."""
+        """Fit to inputs X and targets or labels y, or to rows that contain them."""
         reset_fitted(self, "classes_")
         X, targets, weights = self._checked(X, y, sample_weight)
         self._fit(X, targets, self._loss, self._regularizer, weights)
         return self
 
     def _check_parts(self) -> None:
-        """Raise if the loss or the regulariser is none, or has a parameter out of its range."""
+        """Raise if the loss or the regulariser is not one, or has a parameter out of range."""
         for part, kind, example in ((self._loss, Loss, "Huber()"), (self._regularizer, Regularizer, "Norm(0.3)")):
             if not isinstance(part, kind):
                 raise TypeError(f"{part!r} is not a {kind.__name__}; pass an object such as {example}.")
@@ -347,22 +347,22 @@ class KernelMachine(Machine):
     @available_if(_classifies)
     @lazily
     def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) + b for each x in X; the sign, or the largest of several columns, tells the class."""
+        """f(x) + b for each x in X; the sign, or the largest of several columns, determines the class."""
         values = self._values(X)
         two = values.ndim == 2 and values.shape[1] == 2
         return values[:, 1] - values[:, 0] if two else values
 
     def predict(self, X: Any) -> np.ndarray:
-        """f(x) + b for each x in X, for counts the rate exp(f(x) + b), for labels the class."""
+        """f(x) + b for each x in X; for counts, the rate exp(f(x) + b); for labels, the class."""
         values = self._values(X)
         if self._loss.targets not in ("signs", "classes"):
             return self._loss.response(values)
         return self.classes_[values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R^2 of a regressor, accuracy of a classifier; D^2 for several outputs with a loss each, the mean over them.
+        """R^2 of a regressor, accuracy of a classifier; mean D^2 for several outputs with a loss each.
 
-        D^2 is the fraction of the loss of the best constant that is saved.
+        D^2 is one minus the loss relative to that of the best constant.
         """
         predicted = self.predict(X)
         if self._loss.targets in ("signs", "classes"):
@@ -377,7 +377,7 @@ class KernelMachine(Machine):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
-        model = clone(self)  # checks leave their marks on a model
+        model = clone(self)  # checks set attributes
         model._check_parts()
         elsewhere, zeros = isinstance(X, Rows), np.zeros(checks.number_of(X))
         X, targets, _ = (X, zeros, None) if y is None or elsewhere else model._checked(X, y)
@@ -385,7 +385,7 @@ class KernelMachine(Machine):
 
 
 def _explained(loss: Loss, y: np.ndarray, w: np.ndarray, f: np.ndarray) -> float:
-    """1 - loss of f / loss of the best constant; as for R^2, 1 or 0 where all targets are the same."""
+    """1 - loss of f / loss of the best constant; as for R^2, 1 or 0 where all targets are equal."""
     flat = np.zeros_like(y)
     best = flat + best_intercept(loss, y, w, Point(flat, np.zeros(1), flat))
     lost, least = (float(np.sum(w * loss.value(y, values))) for values in (f[:, None], best))

@@ -30,43 +30,43 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     r"""maximise over orthonormal v_1, ..., v_q in H:  sum_j sum_i w_i <v_j, k(x_i, .) - m>^2, with the mean m in H.
 
     The solution is v_j = sum_i a_ij k(x_i, .), where the columns of a are eigenvectors of the centred Gram matrix,
-    divided by the roots of its eigenvalues. Small problems are decomposed as a whole; large ones need a few block
-    products with the Gram matrix, which is not stored. A certificate has the residuals that were reached.
+    divided by the square roots of its eigenvalues. Small problems use a full eigendecomposition; large ones need a few
+    block products with the Gram matrix, which is not stored. A certificate holds the residuals reached.
 
     Parameters
     ----------
     n_components : int, optional
-        All with an eigenvalue above rounding when not given.
+        When not given, all with an eigenvalue above rounding.
     kernel : Kernel or str
         A kernel object on inputs of any type, or one of "rbf", "linear", "poly", "laplacian", "matern", "cosine",
         "chi2", "precomputed". A length scale that is not given is the typical distance of an input from the mean.
     center : bool
         Whether m is the mean of the k(x_i, .), or 0.
     solver : {"auto", "dense", "davidson"}
-        "dense" holds n x n matrices. "davidson" finds few components of many rows from block products.
+        "dense" holds n x n matrices. "davidson" finds a few components of many rows from block products.
     tol : float
-        Residual |A u - lambda u| / lambda_1 at which an eigenvector u of the centred Gram matrix A counts as found;
-        errors of eigenvalues are of the order of its square. Below 1e-5 the last products are float64.
+        Residual |A u - lambda u| / lambda_1 at which an eigenvector u of the centred Gram matrix A has converged;
+        errors of eigenvalues are of the order of its square. Below 1e-5 the last products are in float64.
     max_iter : int
-        Block products at most.
+        Largest number of block products.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
     random_state : int or Generator
-        Seed of the start of "davidson".
+        Seed of the initial block of "davidson".
     verbose : int
         1 shows each step, -1 nothing; 0 shows fits that take more than three seconds, on a terminal.
 
     Attributes
     ----------
     eigenvalues_ : array of shape (n_components,)
-        Of the centred Gram matrix, falling; divided by the number of rows they are variances.
+        Of the centred Gram matrix, in decreasing order; divided by the number of rows they are variances.
     eigenfunctions_ : Function
         One output v_j(x) - <v_j, m> for each component, of norm one in H; ``eigenfunctions_[0]`` is the first.
     eigenvectors_ : array of shape (n, n_components)
-        Of the centred Gram matrix, orthonormal; with weights w of sqrt(w_i w_j) times its entries.
+        Of the centred Gram matrix, orthonormal; with weights w, of the matrix with entries times sqrt(w_i w_j).
     explained_variance_ratio_ : array of shape (n_components,)
-        Eigenvalues divided by the sum of all eigenvalues, which is a trace and needs no further ones.
+        Eigenvalues divided by the sum of all eigenvalues, which is a trace and does not require computing them.
     residuals_ : array of shape (n_components,)
         |A u - lambda u| / lambda_1, computed in float64. Within this (times lambda_1) of each eigenvalue there is an
         exact one.
@@ -130,13 +130,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelPCA:
-        """Find the components of inputs X; y is not used. A weight of two is the same as an input given twice."""
+        """Find the components of inputs X; y is ignored. A weight of two is the same as an input given twice."""
         self._fit(X, sample_weight)
         return self
 
     @atomic
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, and the scores of X, which are known from the fit."""
+        """Fit, and return the scores of X, which the fit provides."""
         data, (X, result) = X, self._fit(X, sample_weight)
         if isinstance(X, Rows):
             return self.transform(data)
@@ -162,7 +162,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         choose.check_name(choose.EIGEN, self.solver)
 
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Any, Result | None]:
-        """Everything that is fitted; the inputs as they were checked, and what a solver found beyond attributes."""
+        """Set all fitted attributes; returns the checked inputs and the solver's result, if there is one."""
         self._check_parameters()
         kernel = self._given_kernel()
         require_definite(kernel, "a principal component")
@@ -208,13 +208,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             )
         if values.sum() > trace + 1e-4 * abs(trace):  # more than float32 rounds
             warn_user(
-                "The Gram matrix has negative eigenvalues, so it is not one of a kernel, and shares of the variance "
-                "mean nothing; representer.psd.report says how far it is from one, psd.repair makes one.",
+                "The Gram matrix has negative eigenvalues, so it is not positive semidefinite, and explained variance "
+                "ratios are meaningless; representer.psd.report says how far off it is, psd.repair repairs it.",
                 UserWarning,
             )
         if self.n_components is not None and len(values) < self.n_components:
             warn_user(
-                f"Only {len(values)} of the {self.n_components} components have an eigenvalue that can be told from "
+                f"Only {len(values)} of the {self.n_components} components have an eigenvalue distinguishable from "
                 f"zero, and only they are kept; {n} inputs have no more, or a smaller tol finds them.",
                 UserWarning,
             )
@@ -224,15 +224,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     # ---- use ----
 
     def transform(self, X: Any) -> np.ndarray:
-        """The scores <v_j, k(x, .) - m>, a row for each x in X."""
+        """The scores <v_j, k(x, .) - m>, one row per x in X."""
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_, reset=False)
         return _as_inputs(self.eigenfunctions_(X), X)
 
     def project(self, X: Any) -> Function:
-        """m + sum_j <v_j, k(x, .) - m> v_j, the point nearest to k(x, .) in the space of components; an output each.
+        """m + sum_j <v_j, k(x, .) - m> v_j, the projection of k(x, .) onto the components; one output per x.
 
-        Its pre-image is a version of x without noise.
+        Its pre-image is a denoised version of x.
         """
         return self._with_scores(np.asarray(self.transform(X)))
 
@@ -253,5 +253,5 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
 
 def _as_inputs(scores: np.ndarray, X: Any) -> np.ndarray:
-    """float32 for inputs that are."""
+    """The scores in float32 if the inputs are."""
     return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores

@@ -1,4 +1,4 @@
-"""The regression to start with: kernel, length scales and alpha are found by leave-one-out."""
+"""The regressor to start with: kernel, length scales and alpha are found by leave-one-out."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from representer.processes.local import LocalPosterior
 from representer.processes.posterior import ExactPosterior
 
 COVERED, DEVIATIONS_OF_BAND = 0.96, 1.96
-"""Share of the leave-one-out residuals that are within so many standard deviations: one in a hundred more than of new
-measurements, as the tuning has seen them."""
+"""Fraction of the leave-one-out residuals within this many standard deviations: a hundredth more than for new
+measurements, as the tuning has seen the residuals."""
 FAR_OFF = 15.0
-"""Times the median of leave-one-out residuals: ten standard deviations of a normal law."""
+"""Multiple of the median leave-one-out residual beyond which a row is outlying: ten normal standard deviations."""
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     r"""minimise over f in H and b:  sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, kernel and alpha by leave-one-out.
 
-    Matern-1/2, 3/2, 5/2 and RBF kernels plus a linear part are compared on some hundred rows, with one length scale and
-    with a length scale per column. Those of columns are shrunk to one by a penalty whose strength is chosen on rows
-    that the tuning did not see. The best is tuned on more rows as long as that pays, and fitted to all of them exactly.
+    Matern-1/2, 3/2, 5/2 and RBF kernels plus a linear part are compared on a few hundred rows, with one length scale
+    and with a length scale per column. The latter are shrunk towards a common one by a penalty whose strength is chosen
+    on rows held out from the tuning. The best is tuned on more rows as long as that pays, and fitted exactly to all.
 
-    Of data frames, dates become numbers and waves of a year, a week and a day, categories a column for each level, and
-    gaps the median with a column that says where they are; texts, sets, graphs, series and categories of many levels
-    have kernels of their own, which count by themselves and together with the numbers.
+    In data frames, dates become numbers and yearly, weekly and daily waves, categories are one-hot encoded, and missing
+    values become the median, with an indicator column; texts, sets, graphs, series and categories of many levels have
+    kernels of their own, alone and multiplied with that of the numbers.
 
     Parameters
     ----------
     kernel : Kernel or str, optional
         Searched instead of the kernels above, with all its hyper-parameters, on any inputs that it takes.
     criterion : {"squared", "huber"}
-        What leave-one-out errors are compared by; "huber" counts large ones by their size, and cuts targets off at four
-        robust deviations from their median, so that a few corrupt rows do not decide.
+        Loss of the leave-one-out errors; "huber" is linear in large ones, and clips targets at four robust deviations
+        from their median, so that a few corrupt rows do not dominate.
     time_limit : float
-        Seconds after which no step of the search begins.
+        Seconds after which no further step of the search begins.
     random_state : int
         Seed of the subsets.
     tol : float
@@ -75,8 +75,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
 
     Notes
     -----
-    A weight of two is a repeated row. Rows that are equal, targets included, are left out together: a copy would
-    predict the other one.
+    A weight of two is a repeated row. Rows that are equal, targets included, are left out together: otherwise a copy
+    would predict the other one.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         return self
 
     def _set_bands(self, fit: LeftOutFit, coef: np.ndarray, units: np.ndarray, single: bool) -> None:
-        """The units in which variances of the process cover the leave-one-out residuals; R^2 of their predictions."""
+        """Set the amplitude with which posterior variances cover the leave-one-out residuals, and loo_score_."""
         left_out, truth = fit.left_out(coef), fit.targets[fit.rows]
         errors = truth - left_out.predictions
         scores = np.abs(errors) / np.sqrt(left_out.variances)[:, None]
@@ -153,7 +153,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """f(x) + b for each x in X, and with ``return_std`` the standard deviation of a new measurement there.
 
-        It has the units of y: 96 % of the leave-one-out residuals are within 1.96 of it, and about 95 % of new ones.
+        It has the units of y: 96 % of the leave-one-out residuals are within 1.96 times it, and about 95 % of new ones.
         """
         values = self._values(X)
         if not return_std:
@@ -164,12 +164,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
 
     @property
     def _fitted(self) -> Any:
-        """The rows of the fit, of which no two are equal."""
+        """The distinct rows of the fit."""
         return self._centred(checks.take(self.function_.X, self._fitted_rows))
 
     @cached_property
     def _process(self) -> Any:
-        """What gives k(x, x) - k' (K + alpha W^(-1))^(-1) k: a factor, or of many rows the nearest ones."""
+        """The process with variance k(x, x) - k' (K + alpha W^(-1))^(-1) k: exact, or local for many rows."""
         fitted, noise = self._fitted, self.alpha_ / self._weights
         if len(noise) > LOO_ROWS:
             return LocalPosterior(self._gram(self.kernel_, fitted), noise)

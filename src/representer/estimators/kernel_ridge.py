@@ -31,7 +31,7 @@ from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import choose, normal_equations
 
 MOST_ALPHAS = 10_000
-"""Of a path."""
+"""Largest number of alphas in a path."""
 RIDGE_ADVICE = (
     "use a larger alpha, a kernel with a shorter length scale, solver='cholesky' if n x n fits the memory, or a larger "
     "tol or max_iter"
@@ -42,7 +42,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     """What regression and classification share: kernel, solver, alpha by leave-one-out, certificate."""
 
     _criteria = ("loo", "likelihood", "huber")
-    _given_targets = True  # whether several targets are the user's, for which scikit-learn would take one alpha each
+    _given_targets = True  # whether targets are the user's, so that a list of alphas is ambiguous
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     # ---- the steps of fit ----
 
     def _fit(self, X: Any, targets: Any, sample_weight: Any) -> Any:
-        """Everything after the targets are numbers.
+        """The fit to numeric targets.
 
         Sets kernel_, alpha_, function_, dual_coef_, intercept_, certificate_.
         """
@@ -113,7 +113,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     def _in_span(
         self, X: Any, targets: np.ndarray | None, weights: np.ndarray | None
     ) -> tuple[RidgeInSpan, bool] | None:
-        """The problem in the span of the kernel's basis, and whether alpha is to be chosen; None without a basis."""
+        """The problem in the span of the kernel's basis, and whether to choose alpha; None without a basis."""
         if not may_span(self._given_kernel(), X):
             return None
         kernel = kernel_for_rows(self._given_kernel(), X) if isinstance(X, Rows) else self._kernel_for(X, weights)
@@ -128,7 +128,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
 
     @contextmanager
     def _watched(self, solver: Any, plan: Plan) -> Iterator[Budget]:
-        """The budget of a solver whose iterations callbacks can follow, if it has some."""
+        """The budget of a solver, with callbacks following its iterations if it is iterative."""
         watched = task(self, solver.iterations, self.max_iter) if hasattr(solver, "iterations") else nullcontext(never)
         with watched as step:
             budget = self._budget(step)
@@ -138,7 +138,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     def _problem(
         self, X: Any, targets: np.ndarray, weights: np.ndarray | None
     ) -> tuple[RidgeProblem, np.ndarray, bool]:
-        """The problem of the first alpha, all alphas, and whether one is to be chosen."""
+        """The problem with the first alpha, all alphas, and whether to choose among them."""
         alphas, path = self._alphas(targets.shape[1])
         gram = self._gram(self._kernel_for(X, weights), X)
         if len(gram) == 1 and (path or self.tune is not None):
@@ -146,7 +146,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         return RidgeProblem(gram, targets, alphas[0], weights, self.fit_intercept), alphas, path
 
     def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
-        """alpha as an array of shape (n_alphas, n_targets), and whether one is to be chosen."""
+        """alpha as an array of shape (n_alphas, n_targets), and whether to choose among them."""
         try:
             alpha = np.asarray(self.alpha, np.float64)
         except (TypeError, ValueError):
@@ -184,7 +184,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         return alphas, path
 
     def _check_choices(self, path: bool, n_targets: int) -> None:
-        """Raise if the solver, or what chooses alpha, is unknown or would be ignored."""
+        """Raise if the solver, or an option that chooses alpha, is unknown or would be ignored."""
         for name in ("fit_intercept", "alpha_per_target", "warm_start"):
             checks.boolean(getattr(self, name), name)
         choose.check_name((*choose.RIDGE, normal_equations), self.solver)
@@ -232,7 +232,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         return -np.average((predictions - problem.targets) ** 2, axis=1, weights=problem.weights)
 
     def _tuned(self, problem: RidgeProblem, X: Any) -> RidgeProblem:
-        """The problem with kernel and alpha of least leave-one-out error, from ever larger subsets to all rows."""
+        """The problem with the kernel and alpha that minimise the leave-one-out error, on growing subsets of rows."""
         kernel, (targets, loss) = problem.gram.kernel, (problem.targets, None)
         if self.tune == "huber":
             targets, loss = robust(problem.targets)
@@ -287,15 +287,15 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     r"""minimise over f in H and b:  sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2.
 
     The solution is f = sum_i a_i k(x_i, .) with (K + alpha W^(-1)) a = y - b. Small problems are solved by Cholesky,
-    large ones by conjugate gradients that store no n x n matrix, to the same accuracy; a certificate says what was
-    reached.
+    large ones by conjugate gradients that store no n x n matrix, to the same accuracy; a certificate reports the
+    accuracy reached.
 
     Parameters
     ----------
     alpha : float or array
-        Strength of the regulariser. A list is a path: exact leave-one-out chooses from it, from one decomposition.
-        An array of shape (n_alphas, n_targets) has one column for each target; shape (1, n_targets) fixes one alpha
-        each.
+        Strength of the regulariser. A list is a path, from which exact leave-one-out chooses by one decomposition.
+        An array of shape (n_alphas, n_targets) has one column per target; shape (1, n_targets) fixes one alpha per
+        target.
     kernel : Kernel or str
         A kernel object on inputs of any type, or one of "rbf", "linear", "poly", "laplacian", "matern", "cosine",
         "sigmoid", "chi2", "precomputed". A length scale that is not given is the
@@ -303,11 +303,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     fit_intercept : bool
         Whether there is a free constant b.
     alpha_per_target : bool
-        Whether leave-one-out chooses from a path for each target by itself.
+        Whether leave-one-out chooses from a path for each target separately.
     tune : {None, "loo", "likelihood", "huber"}
-        "loo" also tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out error, by
-        gradients; "likelihood" to the greatest probability of each target given all others; "huber" does not square
-        large errors, so that a few corrupt rows do not decide.
+        "loo" tunes alpha and all positive hyper-parameters of the kernel to minimise the leave-one-out error, by
+        gradients; "likelihood" maximises the probability of each target given all others; "huber" does not square large
+        errors, so that a few corrupt rows do not dominate.
     bounds : dict, optional
         Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "alpha": (1e-6, 1.0)}``.
     fixed : list of names
@@ -315,12 +315,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     priors : dict, optional
         Distributions with a ``logpdf``, as in scipy.stats, by name.
     solver : {"auto", "cholesky", "conjugate_gradient", "normal_equations"}
-        For a single alpha; a path has decompositions of its own. Kernels with a basis, such as `Nystroem`, have normal
+        For a single alpha; a path uses its own decompositions. Kernels with a basis, such as `Nystroem`, use normal
         equations or conjugate gradients in its span.
     tol : float
-        Relative residual of the linear system at which a solution counts as found.
+        Relative residual of the linear system at which the solver has converged.
     max_iter : int
-        Of conjugate gradients; also of the search, which takes at most 100.
+        Largest number of iterations of conjugate gradients, and of the search, which takes at most 100.
     warm_start : bool
         Whether conjugate gradients start from the solution of the last fit, as along a path of alphas for many rows.
     memory : int, optional
@@ -348,7 +348,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     loo_predictions_ : array of shape (n, n_targets)
         With a path: the prediction of each y_i by the fit without it, at the chosen alpha.
     loo_residuals_ : array of shape (n, n_targets)
-        With a path: y_i less that prediction.
+        With a path: y_i minus that prediction.
     gcv_ : array of shape (n_alphas, n_targets)
         With a path: generalised cross-validation, by which alpha is chosen where leave-one-out takes too long.
 
@@ -369,7 +369,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     @observed
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
-        """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows that bring their targets."""
+        """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows that contain their targets."""
         if isinstance(X, Rows):
             self._single_output = check_rows(self, X, y, sample_weight) == 1
             rows = numbers(self, X, y, sample_weight, several=True)
@@ -386,7 +386,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
         """Add a chunk of rows to those of earlier calls, and solve with all of them.
 
         For kernels whose basis does not depend on rows: `Nystroem` with given landmarks, `RandomFeatures`, `Linear`.
-        After all chunks the fit is that of `fit` with all rows, to rounding. From a path alpha is chosen by GCV.
+        After all chunks the fit is that of `fit` with all rows, to rounding. From a path, alpha is chosen by GCV.
         """
         return chunks.absorb(self, X, y, sample_weight)
 

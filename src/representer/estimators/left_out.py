@@ -1,4 +1,4 @@
-"""A ridge fit of all rows that knows what it would predict without some of them."""
+"""A ridge fit to all rows with its leave-one-out predictions for some of them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from representer.solvers import choose
 from representer.solvers.leave_one_out import LeaveOneOut, leave_one_out
 
 LOO_ROWS = 2000
-"""Rows up to which all are left out, and variances are those of all others."""
+"""Rows up to which all are left out, with variances given all others."""
 SOME_ROWS = 1000
-"""Rows that are left out of more."""
+"""Rows that are left out where there are more."""
 
 
 @dataclass(frozen=True)
 class LeftOutFit:
-    """minimise over f and b:  sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, and the residuals of rows left out of it.
+    """minimise over f and b:  sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, with leave-one-out residuals.
 
-    They are e_i = a_i / M_ii, and 1 / M_ii is the variance of y_i given all others: up to 2,000 rows by M, and of some
-    of more rows by `LocalPosterior`. A fit of fewer rows would not do: its errors are larger, and a kernel that is
-    too smooth for all of them would hide it.
+    They are e_i = a_i / M_ii, and 1 / M_ii is the variance of y_i given all others: up to 2,000 rows by M, and for a
+    sample of more rows by `LocalPosterior`. A fit to fewer rows would not do: its errors are larger, which would hide
+    that a kernel is too smooth for all of them.
     """
 
     gram: Gram
     targets: np.ndarray
     alpha: float
     weights: np.ndarray | None
-    """None of them zero."""
+    """All nonzero."""
 
     @cached_property
     def problem(self) -> RidgeProblem:
@@ -48,17 +48,17 @@ class LeftOutFit:
 
     @property
     def is_many(self) -> bool:
-        """Whether there are too many rows to leave out all."""
+        """Whether there are too many rows to leave out each."""
         return len(self.gram) > LOO_ROWS
 
     @cached_property
     def local(self) -> LocalPosterior:
-        """The variances given many rows."""
+        """The posterior variances given many rows."""
         return LocalPosterior(self.gram, self.noise)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Rows that are left out: all of few; of many those that are no landmarks, evenly spaced."""
+        """Rows to leave out: all if there are few; otherwise evenly spaced ones that are not landmarks."""
         if not self.is_many:
             return np.arange(len(self.gram))
         others = np.setdiff1d(np.arange(len(self.gram)), self.local.pivots)
@@ -69,7 +69,7 @@ class LeftOutFit:
         return choose.solve_ridge(self.problem, budget)
 
     def left_out(self, coef: np.ndarray) -> LeaveOneOut:
-        """What leaving out each of the rows gives."""
+        """Leave-one-out predictions and variances of `rows`."""
         if not self.is_many:
             return leave_one_out(self.problem)
         variances = self.local.left_out(self.rows) + self.noise[self.rows]

@@ -24,8 +24,8 @@ from representer.rows.base import Rows
 class KernelLogisticRegression(ClassifierMixin, Machine):
     r"""minimise over f in H and b:  sum_i w_i log(1 + exp(-y_i (f(x_i) + b))) + ||f||^2 / (2 C).
 
-    The probability of the second class is 1 / (1 + exp(-f(x) - b)). For several classes there is a function f_c for
-    each, probabilities are proportional to exp(f_c(x) + b_c), and the loss is minus the log probability of the class.
+    The probability of the second class is 1 / (1 + exp(-f(x) - b)). For several classes there is one function f_c per
+    class, probabilities are proportional to exp(f_c(x) + b_c), and the loss is minus the log probability of the class.
     With a linear kernel this is scikit-learn's LogisticRegression with the same C.
 
     Parameters
@@ -36,12 +36,12 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
     C : float
         Inverse of the strength of the regulariser.
     class_weight : dict, "balanced" or None
-        Factors of the weights of samples by class; "balanced" makes them inversely proportional to their frequencies.
+        Factors on the sample weights by class; "balanced" makes them inversely proportional to class frequencies.
     fit_intercept : bool
         Whether there is a free constant b.
     tune : {None, "loo"}
-        "loo" tunes C and all positive hyper-parameters of the kernel to the least leave-one-out loss, by
-        gradients. Of several classes each is told from all others there.
+        "loo" tunes C and all positive hyper-parameters of the kernel to minimise the leave-one-out loss, by gradients.
+        For several classes that loss is one-against-rest.
     bounds : dict, optional
         Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "C": (0.1, 10.0)}``.
     fixed : list of names
@@ -49,9 +49,9 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
     priors : dict, optional
         Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
-        Duality gap, relative to the objective, at which a solution counts as found.
+        Duality gap, relative to the objective, at which the solver has converged.
     max_iter : int
-        Of Newton steps.
+        Largest number of Newton steps.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
@@ -117,7 +117,7 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelLogisticRegression:
-        """Fit to inputs X and labels y, or to rows that bring their labels."""
+        """Fit to inputs X and labels y, or to rows that contain their labels."""
         checks.positive(self.C, "C")
         if isinstance(X, Rows):
             labelled = labels(self, X, y, sample_weight, self.class_weight)
@@ -140,11 +140,11 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) + b for each x in X: the log odds of the second class, or a column for each class."""
+        """f(x) + b for each x in X: the log odds of the second class, or one column per class."""
         return self._values(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of largest probability."""
+        """The most probable class."""
         values = self._values(X)
         return self.classes_[values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)]
 

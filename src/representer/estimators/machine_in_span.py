@@ -30,7 +30,7 @@ class MachineInSpan:
         self.problems = [FiniteProblem(design, rows, part, strength, outputs=outputs, **options) for part in parts]
 
     def plan(self, budget: Budget) -> Plan:
-        """What a fit would take; losses of several outputs follow one by one."""
+        """The cost of a fit; losses of several outputs are solved one after the other."""
         return finite_newton.cost(self.problems[0], budget)
 
     def solve(self, budget: Budget) -> Result:

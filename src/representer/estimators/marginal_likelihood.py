@@ -21,7 +21,7 @@ class MarginalLikelihood(Budgeted):
 
     @property
     def hyperparameters_(self) -> dict[str, float]:
-        """The hyper-parameters that a search moves, with their fitted values: those of the kernel, then the noise."""
+        """The tuned hyper-parameters with their fitted values: those of the kernel, then the noise."""
         check_is_fitted(self, "function_")
         found = [dict(zip(each.names, np.exp(each.start).tolist(), strict=True)) for each in self._unknowns()]
         if len(found) == 1:
@@ -29,9 +29,9 @@ class MarginalLikelihood(Budgeted):
         return {f"{name} of class {i}": value for i, each in enumerate(found) for name, value in each.items()}
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
-        """log p(y | X) at theta, of the fit where theta is None; with ``eval_gradient`` its gradient, too.
+        """log p(y | X) at theta, or at the fit where theta is None; with ``eval_gradient`` also its gradient.
 
-        For several classes of a classifier it is the mean over them.
+        For a classifier with several classes it is the mean over them.
         """
         unknowns = self._unknowns()
         start = np.concatenate([each.start for each in unknowns])
@@ -52,7 +52,7 @@ class MarginalLikelihood(Budgeted):
 
 
 class RegressionLikelihood(MarginalLikelihood):
-    """Of regression: -(y' A^(-1) y + log |A| + n log 2 pi) / 2 with A = K + noise, y normalised as the fit did it."""
+    """Regression: -(y' A^(-1) y + log |A| + n log 2 pi) / 2 with A = K + noise, y normalised as in the fit."""
 
     def _unknowns(self: Any) -> list[Any]:
         check_is_fitted(self, "function_")
@@ -71,7 +71,7 @@ class RegressionLikelihood(MarginalLikelihood):
 
 
 class ClassificationLikelihood(MarginalLikelihood):
-    """Of classification: that of Laplace's approximation."""
+    """Classification: the marginal likelihood of Laplace's approximation."""
 
     def _unknowns(self: Any) -> list[Any]:
         check_is_fitted(self, "function_")

@@ -1,4 +1,4 @@
-"""The variance of measurements about f, as it is asked for, and in the units of the targets."""
+"""The variance of measurements about f, as given by the user, and in the units of the targets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 
 def check_noise(noise: Any, n: int) -> Any:
-    """The noise of n inputs as it may be asked for: "estimate", a variance, or an array of one for each."""
+    """The noise of n inputs, checked: "estimate", a variance, or an array with one variance per input."""
     if isinstance(noise, str) and noise == "estimate":
         return noise
     try:
-        values = np.array(noise, np.float64)  # a copy: a model does not change with it
+        values = np.array(noise, np.float64)  # a copy: later changes do not affect the model
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if values.shape not in ((), (n,)) or not np.all(np.isfinite(values)) or np.any(values < 0):
@@ -33,13 +33,13 @@ class MeasurementNoise:
 
     @classmethod
     def of(cls, noise: Any, scale: np.ndarray) -> MeasurementNoise:
-        """From a variance, or one for each input, of targets that were divided by these scales."""
+        """From a variance, or one per input, of targets that were divided by these scales."""
         scale = scale[:1] if np.all(scale == scale[0]) else scale
         return cls(np.reshape(noise, (-1, 1)) * scale**2, np.ndim(noise) > 0)
 
     @property
     def variance(self) -> Any:
-        """One number, one for each input, one for each target, or one for each input and target."""
+        """One number, one per input, one per target, or one per input and target."""
         values = self.values if self.per_input else self.values[0]
         return values[..., 0][()] if self.values.shape[1] == 1 else values
 
@@ -47,7 +47,7 @@ class MeasurementNoise:
         return "one variance per input" if self.per_input else ", ".join(f"{value:.4g}" for value in self.values[0])
 
     def of_new(self, asked: Any, n: int) -> np.ndarray:
-        """The variance of n new measurements: none for False, the known one for True, or as it is given.
+        """The noise variance of n new measurements: zero for False, the fitted one for True, or as given.
 
         Its shape is (1 or n, 1 or n_targets).
         """

@@ -24,36 +24,36 @@ from representer.solvers import cholesky
 FIRST_ROWS = 400
 """Rows on which families and forms of length scales are compared."""
 MOST_ROWS = 1600
-"""Rows beyond which no search goes: one value of the objective takes some n^3 operations."""
+"""Largest number of rows in a search: one value of the objective takes a multiple of n^3 operations."""
 UNSEEN_ROWS = 2000
-"""Rows beside them that a kernel is judged by."""
+"""Held-out rows on which a kernel is judged."""
 SHRINK = 4.0, 20.0, 100.0
-"""How strongly length scales of columns are held together, of which unseen rows choose."""
+"""Candidate strengths of the penalty on differences of per-column length scales; held-out rows choose."""
 SHORT = 0.5
-"""Part of the usual length scales at which a second search for those of columns starts."""
+"""Fraction of the usual length scales at which a second search for per-column ones starts."""
 FIRST_ALPHA = 0.1
-"""Where the search for alpha starts."""
+"""Initial alpha of the search."""
 FINALISTS = 2
-"""Families whose length scales of columns are searched."""
+"""Families whose per-column length scales are searched."""
 STANDARD_ERRORS = 2.0
-"""By which the loss of one trial on unseen rows has to be above that of another to be worse."""
+"""Standard errors by which a trial's held-out loss must exceed another's to count as worse."""
 SETTLED = 0.01
-"""Gain in the logarithm of the error by tuning on twice as many rows below which more of them are not needed."""
+"""Gain in the log error from tuning on twice as many rows, below which no further rows are used."""
 SMALL_ALPHA = 0.02
-"""Part of the mean k(x, x) below which alpha is compared on more rows: so many, with these factors."""
+"""Fraction of the mean k(x, x) below which alpha is compared on more rows: ALPHA_ROWS, with ALPHA_FACTORS."""
 ALPHA_ROWS, ALPHA_FACTORS = 2800, (1.0, 3.0, 10.0, 30.0, 100.0)
 COMPARED_TOL = 1e-4
 """Relative residual of fits whose losses are compared: its square is what it may change of them."""
 MANY_SCALES = 30
-"""Columns from which length scales start at the mean squared slopes of the function with a single one."""
+"""Columns beyond which length scales start from the mean squared slopes of the fit with a single one."""
 
 Job = tuple[str, int, float, Kernel, float]
-"""Family, rows, shrinking, and where the search starts: kernel and alpha."""
+"""Family, rows, shrinkage, and the initial kernel and alpha."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One kernel that was tuned, and how it did."""
+    """One tuned kernel, and its losses."""
 
     family: str
     form: str
@@ -61,7 +61,7 @@ class Trial:
     tuned: Tuned
     shrink: float
     unseen: np.ndarray = field(repr=False)
-    """The loss of each row that the tuning did not see; empty if there are too few rows for that."""
+    """The loss of each held-out row; empty if there are too few rows for that."""
     seconds: float = 0.0
 
     @property
@@ -71,15 +71,15 @@ class Trial:
 
     @property
     def score(self) -> float:
-        """The mean loss of unseen rows, or the leave-one-out loss where there are none."""
+        """The mean loss on held-out rows, or the leave-one-out loss where there are none."""
         return float(self.unseen.mean()) if self.unseen.size else self.loo
 
 
 def steadiest(trials: list[Trial]) -> Trial:
-    """Of those that unseen rows cannot tell from the best one, the trial with the strongest shrinking.
+    """Among trials not significantly worse than the best on held-out rows, the one with the strongest shrinkage.
 
-    They can if the mean of the differences of their losses is more than two of its standard errors: the best of several
-    is the one that noise favoured most.
+    A trial is significantly worse if the mean difference of losses exceeds two of its standard errors: the best of
+    several is the one that noise favoured most.
     """
     best = min(trials, key=lambda trial: trial.score)
     if not best.unseen.size:
@@ -104,7 +104,7 @@ class ModelSearch:
     start : Start
         The kernels that are compared.
     deadline : float
-        The time of `perf_counter` after which no step begins.
+        The time of `perf_counter` after which no further step begins.
     seed : int
     tell : function of a text
         Called before each trial.
@@ -118,7 +118,7 @@ class ModelSearch:
         self.stopped = False
 
     def run(self) -> Trial:
-        """The best trial; the first one is there whatever the deadline is."""
+        """The best trial; the first one is run regardless of the deadline."""
         rows = min(self.n, FIRST_ROWS)
         starts = [(name, rows, np.inf, kernel, FIRST_ALPHA) for name, kernel in self.start.kernels.items()]
         self._try_all(starts, judged=len(self._others(rows)) > 0)
@@ -137,9 +137,9 @@ class ModelSearch:
     def _for_all_rows(self, best: Trial) -> Trial:
         """The trial with alpha for all rows.
 
-        It is carried over from what is best for the rows of the trial and for halves of them. Where it is small, the
-        criterion is flat there, and alpha may be far too small for more rows: then a fit of more rows is compared on
-        unseen ones, with the power law between both numbers of rows.
+        It is extrapolated from the best alphas for the rows of the trial and for halves of them. Where alpha is small,
+        the criterion is flat, and alpha may be far too small for more rows: then fits to more rows are compared on
+        held-out ones, and the power law is that between both numbers of rows.
         """
         if self.n < 2 * best.rows or self._late(best.seconds):
             return best
@@ -155,9 +155,9 @@ class ModelSearch:
         return replace(best, tuned=replace(best.tuned, strength=alpha))
 
     def _of_unseen(self, best: Trial, alpha: float) -> float:
-        """The largest of some alphas for more rows which unseen rows cannot tell from the best one.
+        """The largest alpha, with more rows, that is not significantly worse than the best on held-out rows.
 
-        Losses fall and then rise with alpha, so that the first alpha that is worse is the last one that is tried.
+        Losses fall and then rise with alpha, so the first alpha that is worse is the last one tried.
         """
         most = min(ALPHA_ROWS, self.n // 2)
         rows, unseen = self.order[:most], self.order[most : most + UNSEEN_ROWS]
@@ -175,10 +175,10 @@ class ModelSearch:
         return chosen
 
     def _columns(self, finalists: list[Trial], rows: int) -> Trial:
-        """Of trials with one length scale and those with a length scale per column, the best on unseen rows.
+        """The best on held-out rows among trials with one length scale and those with a length scale per column.
 
-        The freest are searched first, from the best common length scale and from a short one: where few columns
-        matter, the best common one is so long that nothing is seen of them. Stronger shrinking starts where they ended.
+        The least shrunk are searched first, from the best common length scale and from a short one: where few columns
+        matter, the best common one is too long to reveal them. Stronger shrinkage starts from their results.
         """
         if not self.start.has_columns:
             return finalists[0]
@@ -198,28 +198,28 @@ class ModelSearch:
         return steadiest([*self._judge([*finalists, *ends]), *self._try_all(held)])
 
     def _judge(self, trials: list[Trial]) -> list[Trial]:
-        """The trials with losses of unseen rows, which takes a search in each fold where there are few rows."""
+        """The trials with losses on held-out rows, which takes a search in each fold where there are few rows."""
         judged = self._at_once(trials, lambda trial: replace(trial, unseen=self._unseen(trial)))
         known = {id(trial): other for trial, other in zip(trials, judged, strict=True)}
         self.trials = [known.get(id(trial), trial) for trial in self.trials]
         return judged
 
     def _spread(self, trial: Trial) -> Kernel:
-        """The kernel of a trial with one length scale, or those of slopes where there are many columns."""
+        """The kernel of a trial with one length scale, or with scales from slopes where there are many columns."""
         return self._with_slopes(trial) if self._has_slopes else trial.tuned.kernel
 
     def _short(self, family: str) -> Kernel:
-        """The kernel at which the search of a family starts, with shorter length scales."""
+        """The initial kernel of a family, with shorter length scales."""
         kernel = clone(self.start.kernels[family])
         known = kernel.get_params()
         return kernel.set_params(**{name: SHORT * np.asarray(known[name]) for name in self.start.scales})
 
     def _late(self, seconds: float = 0.0) -> bool:
-        """Whether a step that takes so long would end after the deadline."""
+        """Whether a step that takes ``seconds`` would end after the deadline."""
         return self.stopped or perf_counter() + seconds > self.deadline
 
     def _on(self, rows: np.ndarray, family: str, shrink: float, max_iter: int) -> Tuning:
-        """The search on some rows; a rough one if more of them follow."""
+        """The search on some rows; a coarse one if a search on more rows follows."""
         return Tuning(
             self.errors.on(rows),
             shrink=shrink,
@@ -231,7 +231,7 @@ class ModelSearch:
         )
 
     def _at_once(self, items: list[Any], visit: Callable[[Any], Any]) -> list[Any]:
-        """The function of each item; some at once, each on a thread."""
+        """visit(item) for each item; several at once, each on one thread."""
 
         def one_by_one(run: Any) -> list[Any]:
             with _parallel.one_thread():
@@ -267,18 +267,18 @@ class ModelSearch:
         return replace(trial, unseen=self._unseen(trial) if judged else trial.unseen, seconds=perf_counter() - begin)
 
     def _others(self, rows: int) -> np.ndarray:
-        """Rows beside those of a trial; none where there are too few of them."""
+        """Rows outside those of a trial; none where there are too few of them."""
         left = self.order[rows : rows + UNSEEN_ROWS]
         return left if len(left) >= min(rows // 2, 250) else left[:0]
 
     def _unseen(self, trial: Trial) -> np.ndarray:
-        """Losses of rows beside those of the trial; where there are few, those of folds that are tuned without them."""
+        """Losses on rows outside the trial; where there are few, on folds whose tuning did not see them."""
         left = self._others(trial.rows)
         if len(left):
             return self._losses(trial.tuned, self.order[: trial.rows], left)
         if trial.rows > FIRST_ROWS:
             return np.empty(0)
-        losses, untied = [], self.start.untied(trial.tuned.kernel, trial.family)  # so that a fold is not seen
+        losses, untied = [], self.start.untied(trial.tuned.kernel, trial.family)  # so that nothing is known of the fold
         for fold in np.array_split(np.arange(trial.rows), 3):
             rest = np.setdiff1d(np.arange(trial.rows), fold)
             some = self.order[rest]
@@ -297,7 +297,7 @@ class ModelSearch:
         return losses * weights / weights.mean()
 
     def function(self, tuned: Tuned, rows: np.ndarray) -> Function:
-        """The fit of some rows."""
+        """The fit to some rows."""
         some = self.errors.on(rows)
         problem: RidgeProblem = some.problem(tuned.kernel, tuned.strength)
         result = cholesky.solve(problem, Budget(2**34, COMPARED_TOL, threads=self.errors.threads), "")
@@ -305,12 +305,12 @@ class ModelSearch:
 
     @property
     def _has_slopes(self) -> bool:
-        """Whether there are so many columns of numbers that length scales start at the slopes along them."""
+        """Whether there are so many numeric columns that length scales start from the slopes along them."""
         one = len(self.start.scales) == 1 and self.start.groups is None
         return one and isinstance(self.errors.X, np.ndarray) and self.errors.X.shape[1] > MANY_SCALES
 
     def _with_slopes(self, trial: Trial) -> Kernel:
-        """Length scales that fall with the root mean squared slope of the function along their column."""
+        """The kernel with length scales that decrease with the function's root mean squared slope along each column."""
         rows, [name] = self.order[: trial.rows], self.start.scales
         scales = np.asarray(self.start.kernels[trial.family].get_params()[name])
         slopes = self.function(trial.tuned, rows).gradient(self.errors.X[rows[:200]])

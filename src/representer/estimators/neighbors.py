@@ -1,4 +1,4 @@
-"""Nearest neighbours in H: the vote or the mean of the training inputs whose representers are nearest."""
+"""Nearest neighbours in H: votes or means over the training inputs whose representers are nearest."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from representer.rows.validation import check_inputs
 
 
 def nearest(gram: Gram, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each row the k columns that are nearest: what decides it, in rising order, and indices.
+    """For each row the k nearest columns: the values they are ranked by, in increasing order, and indices.
 
-    For a radial kernel that is a distance of inputs, else k(b, b) - 2 k(a, b), the squared distance in H less k(a, a).
-    Tiles are computed, used and forgotten. In a symmetric matrix an input is no neighbour of itself.
+    For a radial kernel that is a distance of inputs, else k(b, b) - 2 k(a, b), the squared distance in H minus k(a, a).
+    Tiles are computed, used and discarded. In a symmetric matrix an input is not a neighbour of itself.
     """
     radial = gram.kernel.radial
     squares = None if radial is not None else gram.kernel.diagonal(gram.column_inputs.chunk(slice(0, gram.shape[1])))
@@ -44,7 +44,7 @@ def nearest(gram: Gram, k: int) -> tuple[np.ndarray, np.ndarray]:
     height, width = _parallel.tile_shape(gram.dtype)
     strips, columns = _parallel.split(gram.shape[0], height), _parallel.split(gram.shape[1], width)
     tiles = [(i, j) for i in strips for j in columns]
-    # all tiles of some rows are in one run, so that no two threads keep the nearest of one input
+    # all tiles of a row strip are in one run, so that no two threads update the neighbours of one input
     for _ in gram.map_tiles(visit, tiles=tiles, runs=len(strips), fill=None if radial is None else radial.fill):
         pass
     return values, indices
@@ -62,7 +62,7 @@ class _Neighbors(KernelEstimator):
         self.threads = threads
 
     def _prepare(self, X: Any) -> None:
-        """Check the arguments and keep the prepared inputs."""
+        """Check the arguments and store the prepared inputs."""
         named = isinstance(self.weights, str) and self.weights in ("uniform", "distance")
         if not (named or callable(self.weights)):
             raise ValueError(f"weights is {self.weights!r}; use 'uniform', 'distance' or a function of the distances.")
@@ -80,11 +80,11 @@ class _Neighbors(KernelEstimator):
 
     @cached_property
     def _fitted(self) -> Gram:
-        """The matrix of the training inputs, which are prepared once."""
+        """The Gram matrix of the training inputs, which are prepared once."""
         return self._gram(self.kernel_, self.X_fit_)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """What `fit` keeps; kernel values are computed by `predict`."""
+        """What `fit` stores; kernel values are computed by `predict`."""
         gram = self._gram(self._kernel_for(X), X)
         return Plan("brute force", "fit keeps the inputs", gram.nbytes, 0).within(gram.memory, "use fewer rows")
 
@@ -94,7 +94,7 @@ class _Neighbors(KernelEstimator):
         Parameters
         ----------
         X : inputs of the kernel, optional
-            The training inputs when not given; then none is a neighbour of itself.
+            The training inputs when not given; then no input is its own neighbour.
         n_neighbors : int, optional
         return_distance : bool
 
@@ -120,12 +120,12 @@ class _Neighbors(KernelEstimator):
             return np.sqrt(np.maximum(self.kernel_.radial.squared(values), 0.0)), indices
         own = self.kernel_.diagonal(self._fitted.inputs if X is None else A)[:, None]
         squares = values + own
-        # a difference as small as the rounding of its terms is none: the neighbour is the input itself
+        # a difference as small as the rounding of its terms counts as zero: the neighbour is the input itself
         squares[squares <= 8 * np.finfo(gram.dtype).eps * (own + self._fitted.diag()[indices])] = 0.0
         return np.sqrt(squares), indices
 
     def _shares(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The neighbours of each input, and the shares that they have in its prediction."""
+        """The neighbours of each input, and their weights in its prediction, which sum to one."""
         check_is_fitted(self)
         if self.weights == "uniform":
             indices = self.kneighbors(X, return_distance=False)
@@ -151,19 +151,19 @@ class KernelNeighborsClassifier(ClassifierMixin, _Neighbors):
     r"""The most frequent class among the inputs nearest in H, d(x, y)^2 = k(x, x) + k(y, y) - 2 k(x, y).
 
     The matrix of distances is never stored. With the linear kernel this is scikit-learn's `KNeighborsClassifier`; for a
-    kernel that is a falling function of the distance, such as RBF, the neighbours are the same, too. Their order is
-    that of the inputs' distances, so it is right also for columns with a large mean, and far from the training inputs,
-    where all kernel values are zero to the last digit. (Distances in H are equal there, and so are their weights.)
+    kernel that decreases with the distance, such as RBF, the neighbours are the same, too. They are ranked by the
+    distances of inputs, so the order is correct also for columns with a large mean, and far from the training inputs,
+    where all kernel values underflow. (Distances in H are equal there, and so are their weights.)
 
     Parameters
     ----------
     n_neighbors : int
     kernel : Kernel or str
         A kernel object on inputs of any type, or a name such as "linear" or "precomputed". A precomputed Gram matrix
-        does not tell k(x, x) of new inputs; so their neighbours are known, but the distances are not.
+        lacks k(x, x) for new inputs, so their neighbours are known, but the distances are not.
     weights : {"uniform", "distance"} or callable
-        "distance" weighs neighbours by one over their distance; an input at distance zero decides alone. A callable
-        takes an array of distances and returns the weights.
+        "distance" weights neighbours by one over their distance; inputs at distance zero take all the weight. A
+        callable takes an array of distances and returns the weights.
     threads : int, optional
 
     Attributes
@@ -184,7 +184,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _Neighbors):
 
     @atomic
     def fit(self, X: Any, y: Any) -> KernelNeighborsClassifier:
-        """Keep the inputs X and their labels y."""
+        """Store the inputs X and their labels y."""
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         self.classes_, self._labels = check_labels(self, X, y, least=1)
         self._prepare(X)
@@ -197,8 +197,8 @@ class KernelNeighborsClassifier(ClassifierMixin, _Neighbors):
         return np.stack([(shares * (labels == c)).sum(axis=1) for c in range(len(self.classes_))], axis=1)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest share, the first of equals."""
-        # shares that are equal up to rounding count as equal
+        """The class with the largest share, the first among ties."""
+        # shares that are equal up to rounding are ties
         best = self.predict_proba(X).round(12).argmax(axis=1)
         return self.classes_[best]
 
@@ -219,7 +219,7 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _Neighbors):
 
     @atomic
     def fit(self, X: Any, y: Any) -> KernelNeighborsRegressor:
-        """Keep the inputs X and their targets y of shape (n,) or (n, n_targets)."""
+        """Store the inputs X and their targets y of shape (n,) or (n, n_targets)."""
         X = own(check_inputs(self, X, to_kernel(self.kernel), reset=True))
         self._targets = own(check_targets(self, X, y))
         self._prepare(X)

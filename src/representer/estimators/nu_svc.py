@@ -1,4 +1,4 @@
-"""Support vector machines for classification with a share of margin errors."""
+"""Support vector machines for classification with a given fraction of margin errors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from representer.result import Result
 class NuSVC(PairwiseClassifier, SupportVectorMachine):
     r"""minimise over f in H, b and r >= 0:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - y_i (f(x_i) + b)).
 
-    nu bounds the weight of the samples inside the margin from above and that of the support vectors from below. The
-    fitted f and b are divided by r, so that the margin is at 1 as for `SVC`, whose other parameters and attributes it
-    has, but for `class_weight`: the margin makes both classes weigh the same. As r is a result, too, the certificate
-    has no bound on the error of f.
+    nu is an upper bound on the weight fraction of samples inside the margin and a lower bound on that of support
+    vectors. The fitted f and b are divided by r, so that the margin is at 1 as for `SVC`. Other parameters and
+    attributes are those of `SVC`, except `class_weight`: the margin gives both classes the same weight. As r is also
+    an unknown, the certificate has no bound on the error of f.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class NuSVC(PairwiseClassifier, SupportVectorMachine):
         margin, violation = 0.5 * abs(second - first), result.certificate.residual
         if result.certificate.converged and margin <= max(violation, 1e-12 * np.abs(result.coef).sum()):
             warn_user(
-                f"nu = {self.nu} leaves no margin between two classes, of which some samples coincide or nearly do, so "
+                f"nu = {self.nu} leaves no margin between two classes, some of whose samples coincide or nearly do, so "
                 "that values of the fit are rounding errors; use a larger nu, or SVC."
             )
         return max(margin, 1e-12)

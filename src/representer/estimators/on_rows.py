@@ -16,12 +16,12 @@ from representer.rows.base import Rows
 from representer.rows.distributed.dask_rows import DaskRows, is_dask
 
 LEAST_PASSES = 2
-"""Of any fit."""
+"""Passes over the rows that any fit takes."""
 
 
 @contextmanager
 def fitted_to(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
-    """The arguments of a fit, with rows in place of X, y and weights that are on a cluster or in a file."""
+    """The arguments of a fit, with `Rows` in place of X, y and weights that are on a cluster or in a file."""
     X = args[0] if args else options.get("X")
     if is_dask(X) or (_is_file(X) and _is_approximated(model)):
         args, options = _joined(*args, **options)
@@ -48,7 +48,7 @@ def _joined(X: Any, y: Any = None, sample_weight: Any = None, **options: Any) ->
 
 
 def _is_file(X: Any) -> bool:
-    """Whether X is an array of h5py or zarr; memory maps are arrays, which estimators keep as they are."""
+    """Whether X is an h5py or zarr array; memory maps are arrays, which estimators keep as they are."""
     return is_elsewhere(X) and not isinstance(X, np.memmap)
 
 
@@ -58,7 +58,7 @@ def _is_approximated(model: Any) -> bool:
 
 
 class Passes:
-    """Passes over rows, how far the present one is, and the seconds that are left of it, on one line of stderr."""
+    """The current pass over the rows, its progress and remaining seconds, on one line of stderr."""
 
     def __init__(self, verbose: int):
         self.verbose, self.passes, self.start = verbose, 0, perf_counter()
@@ -67,7 +67,7 @@ class Passes:
         return self
 
     def __call__(self, done: int, of: int | None) -> None:
-        """So many rows of a pass are done; none at its beginning."""
+        """Report that ``done`` rows of a pass are done; zero starts a new pass."""
         if not done:
             self.passes, self.start = self.passes + 1, perf_counter()
         if not self.verbose:

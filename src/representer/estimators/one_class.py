@@ -23,8 +23,8 @@ from representer.rows.validation import check_inputs, reset_fitted
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
     r"""minimise over f in H and r:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - f(x_i)).
 
-    The samples with f(x) < r are outliers; nu bounds their weight from above and that of the support vectors from
-    below.
+    The samples with f(x) < r are outliers; nu is an upper bound on their weight fraction and a lower bound on that of
+    the support vectors.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         gram = self._gram(kernel, X)
         problem = BoxProblem(gram, np.zeros(n), np.zeros(n), weights, totals=np.array([total]))
         result = self._fit_one(problem, filled(weights, total))
-        # points on the boundary, as far as the fit knows it, are inliers
+        # points on the boundary, to the accuracy of the fit, are inliers
         blur = result.certificate.residual + 64.0 * np.finfo(np.float64).eps * result.coef.sum()
         intercept = float(result.intercept[0]) + blur
         self.offset_ = -intercept
@@ -96,7 +96,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         return self
 
     def _spanned(self, kernel: Any, X: Any) -> SvmInSpan:
-        """For a plan: without weights."""
+        """The machine in the span without weights, for a plan."""
         return SvmInSpan(self, kernel, Pinball(1.0 - 1e-12), 1.0, tilt=self.nu * checks.number_of(X))
 
     def score_samples(self, X: Any) -> np.ndarray:

@@ -41,17 +41,17 @@ class ComponentsInSpan:
 
     @property
     def problem(self) -> FiniteRidge:
-        """The moments that are needed are those of a ridge with no targets."""
+        """A ridge problem without targets, for its moments."""
         return FiniteRidge(design_of(self.basis, self.model.threads), self.rows, np.zeros(1), self.model.center)
 
     def plan(self, budget: Budget) -> Plan:
-        """Two passes and an eigenproblem of m x m."""
+        """Two passes and an m x m eigenproblem."""
         plan = normal_equations.cost(self.problem, budget)
         plan = replace(plan, solver="eigenvectors in the span", why="the kernel has a basis")
         return plan.within(budget.memory, normal_equations.way_out)
 
     def fit(self, budget: Budget, unit: float) -> Found:
-        """Set the attributes of the model; eigenvalues are in units of weights."""
+        """Set the attributes of the model; eigenvalues are multiplied by ``unit``, that of the weights."""
         begin, model, plan = perf_counter(), self.model, self.plan(budget)
         plan.require()
         found = self._pairs(design_for(self.problem), budget, 1)
@@ -75,7 +75,7 @@ class ComponentsInSpan:
         return Found(values, model.certificate_, trace)
 
     def _pairs(self, design: Any, budget: Budget, passes: int) -> tuple:
-        """Eigenvalues and vectors from sums in some precision, judged by products in float64."""
+        """Eigenvalues and eigenvectors from sums in the design's precision, judged by products in float64."""
         sums = Sums.of(self.problem, design)
         values, V = sums.spectrum
         values, V = values[::-1], V[:, ::-1]

@@ -21,8 +21,8 @@ from representer.rows.base import Rows
 class KernelPoissonRegression(RegressorMixin, Machine):
     r"""minimise over f in H and b:  sum_i w_i (exp(f(x_i) + b) - y_i (f(x_i) + b)) + (alpha / 2) ||f||^2.
 
-    Counts y have a Poisson distribution of the rate exp(f(x) + b). With a linear kernel this is scikit-learn's
-    PoissonRegressor with alpha / n, as that one has the mean of the losses.
+    Counts y have a Poisson distribution with rate exp(f(x) + b). With a linear kernel this is scikit-learn's
+    PoissonRegressor with alpha / n, as that one averages the losses.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class KernelPoissonRegression(RegressorMixin, Machine):
     fit_intercept : bool
         Whether there is a free constant b.
     tune : {None, "loo"}
-        "loo" tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out loss, by
+        "loo" tunes alpha and all positive hyper-parameters of the kernel to minimise the leave-one-out loss, by
         gradients.
     bounds : dict, optional
         Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "alpha": (0.1, 10.0)}``.
@@ -43,9 +43,9 @@ class KernelPoissonRegression(RegressorMixin, Machine):
     priors : dict, optional
         Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
-        Duality gap, relative to the objective, at which a solution counts as found.
+        Duality gap, relative to the objective, at which the solver has converged.
     max_iter : int
-        Of Newton steps.
+        Largest number of Newton steps.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
@@ -112,7 +112,7 @@ class KernelPoissonRegression(RegressorMixin, Machine):
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelPoissonRegression:
-        """Fit to inputs X and counts y, which are zero or positive and need not be whole, or to rows with counts."""
+        """Fit to inputs X and nonnegative counts y, which need not be integers, or to rows with counts."""
         regularizer = SquaredNorm(checks.positive(self.alpha, "alpha"))
         if isinstance(X, Rows):
             self._fit(counts(self, X, y, sample_weight), None, Poisson(), regularizer, None)

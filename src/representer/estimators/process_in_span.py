@@ -1,4 +1,4 @@
-"""Gaussian processes with approximations: sums over rows, Titsias's bound as evidence, the noise of its maximum."""
+"""Gaussian processes with approximations: sums over rows, Titsias's bound on the evidence, maximised over the noise."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from representer.solvers import normal_equations
 from representer.solvers.normal_equations import Path
 
 ROWS_TUNED, CENTRES_TUNED = 5000, 500
-"""Rows and landmarks with which hyper-parameters of the kernel are sought."""
+"""Rows and landmarks used to tune the hyper-parameters of the kernel."""
 ROUNDS, SAME = 4, 0.02
-"""Times that landmarks are chosen for the new hyper-parameters, and a change of logarithms that needs no other ones."""
+"""Times that landmarks are chosen again for new hyper-parameters, and a change of logarithms too small to do so."""
 LEAST_NOISE, MOST_NOISE = 1e-6, 10.0
-"""Between these multiples of the variance of y the noise is sought."""
+"""Bounds of the noise, in multiples of the variance of y."""
 
 
 def through_span(method: Callable[..., Any]) -> Callable[..., Any]:
-    """`fit` or `plan` of a process that leaves kernels which are approximations to the functions of this file."""
+    """`fit` or `plan` of a process that delegates approximate kernels to the functions of this file."""
 
     @wraps(method)
     def either(self: Any, X: Any, y: Any = None) -> Any:
@@ -61,7 +61,7 @@ def through_span(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fit_process(model: Any, kernel: Kernel, X: Any, y: Any) -> Any:
-    """Fit in the span: the kernel of landmarks is tuned on some rows, and noise="estimate" on all, by the bound."""
+    """Fit in the span: landmark kernels are tuned on a sample of rows, and noise="estimate" on all, by the bound."""
     given, kernel = _source(model, kernel, X, y)
     model._check_options(n := given.n_rows)
     noise = check_noise(model.noise, n)
@@ -99,7 +99,7 @@ def fit_process(model: Any, kernel: Kernel, X: Any, y: Any) -> Any:
 
 
 def _source(model: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Kernel]:
-    """Rows with checked targets, and the kernel with all that is chosen from data."""
+    """Rows with checked targets, and the kernel with its data-dependent parameters."""
     if not isinstance(X, Rows):
         X = check_inputs(model, X, kernel, reset=True)
         y = check_targets(model, X, y)
@@ -111,7 +111,7 @@ def _source(model: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Kernel]:
         raise ValueError("A Gaussian process has no weights; give rows without weight=.")
     model._single_output = np.ndim(some) <= 1
     kernel = kernel_for_rows(kernel, rows)
-    basis_for(kernel, rows)  # raise before long work where there is none
+    basis_for(kernel, rows)  # raises before long work where the kernel has none
     return rows, kernel
 
 
@@ -127,7 +127,7 @@ class Deviations:
 
 
 def _mean_and_deviation(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Of each target, from one pass; sums are those of distances from one row, so that constant targets have none."""
+    """Mean and standard deviation of each target, from one pass; shifted by one row, so constant targets have 0."""
     shift = columns_of(rows.beginning()[1])[0]
     sums, squares = (np.atleast_1d(each) / rows.n_rows for each in rows.total(Deviations(shift)))
     return shift + sums, np.sqrt(np.maximum(squares - sums**2, 0.0))
@@ -144,7 +144,7 @@ class Trace:
 
 
 def plan_process(model: Any, kernel: Kernel, X: Any) -> Plan:
-    """What a fit would take."""
+    """The cost of a fit."""
     if isinstance(X, Rows):
         return _plan(model, kernel_for_rows(kernel, X), RecodedRows(X, Zeros()))
     return _plan(model, kernel.with_default_scales(X), RecodedRows(ArrayRows(X), Zeros()))
@@ -165,17 +165,17 @@ def _budget(model: Any) -> Budget:
 
 
 def _tuned(model: Any, kernel: Kernel, rows: Rows, noise: Any) -> tuple[Search | None, Kernel]:
-    """The kernel with hyper-parameters where the bound of some rows is largest, and landmarks chosen anew for it.
+    """The kernel with hyper-parameters that maximise the bound on a sample of rows, and landmarks chosen again for it.
 
-    None for the search, and the same kernel, where nothing is to be tuned: functions other than k(z, .) have no
-    gradient by hyper-parameters.
+    None for the search, and the same kernel, where nothing can be tuned: basis functions other than k(z, .) have no
+    gradient with respect to hyper-parameters.
     """
     basis: Any = basis_for(kernel, rows)
     if model.optimizer is None or not isinstance(basis, Centres) or basis.combination is not None:
         return None, kernel
     some, Y, _ = rows.sample(min(rows.n_rows, ROWS_TUNED), 0)
     before = None
-    for _ in range(ROUNDS):  # landmarks of a smooth kernel are few, and none for details that its successor has
+    for _ in range(ROUNDS):  # a smooth kernel has few landmarks, too few for a rougher successor
         centres = checks.take(basis.centres, np.arange(min(basis.size, CENTRES_TUNED)))
         through = partial(_bound, centres=doubled(centres))
         search, of, _ = model._optimized(basis.of, some, Y, noise, through)
@@ -189,14 +189,14 @@ def _tuned(model: Any, kernel: Kernel, rows: Rows, noise: Any) -> tuple[Search |
 def _bound(
     kernel: Kernel, inputs: Any, Y: np.ndarray, noise: np.ndarray, threads: int | None, *, centres: Any
 ) -> Value:
-    """Titsias's bound through the centres, with its gradient."""
+    """Titsias's bound with the centres as landmarks, and its gradient."""
     landmarks = kernel.prepare(centres, like=inputs)
     found = Landmarks(kernel, inputs, landmarks, Y, float(noise[0]), threads).bound()
     return Value(found.value, found.gradients, np.full(len(Y), found.by_noise / len(Y)))
 
 
 def _joined(tuned: Search, last: Search) -> Search:
-    """The search for hyper-parameters on some rows, with the noise and the bound of all rows."""
+    """The search for hyper-parameters on a sample of rows, with the noise and the bound on all rows."""
     theta = tuned.theta.copy()
     if "noise" in tuned.names:
         theta[-1:] = last.theta
@@ -204,7 +204,7 @@ def _joined(tuned: Search, last: Search) -> Search:
 
 
 def _searched(evidence: Evidence, noise: Any, variance: float) -> Search:
-    """The noise as given, or where the bound is largest."""
+    """The noise as given, or the one that maximises the bound."""
     bounds = np.log(max(variance, 1e-300)) + np.log([[LEAST_NOISE, MOST_NOISE]])
     if not isinstance(noise, str):
         theta = np.log([noise])

@@ -1,4 +1,4 @@
-"""Which posterior a Gaussian process takes, and what that takes."""
+"""Which posterior a Gaussian process uses, and its cost."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from representer.solvers.conjugate_gradient import PRODUCTS_SECONDS
 from representer.solvers.memory import bytes_of_gradients, bytes_of_tiles, working_memory
 
 CHOLESKY_UP_TO = 8000
-"""Inputs up to which the posterior is by a float64 factor, and hyper-parameters are found on all of them."""
+"""Inputs up to which the posterior uses a float64 factor, and hyper-parameters are found on all of them."""
 SINGLE_UP_TO = 20_000
-"""Inputs up to which it is by a float32 factor where that fits the memory."""
+"""Inputs up to which the posterior uses a float32 factor where that fits the memory."""
 SEARCH_ROWS = 2000
-"""Inputs on which hyper-parameters are found beyond the first."""
+"""Inputs on which hyper-parameters are found beyond CHOLESKY_UP_TO."""
 GRADIENT_SECONDS = 1.5e-11
-"""Seconds / n^3 of the objective with its gradient: a factor, its inverse, and products of both."""
+"""Seconds / n^3 of the objective with its gradient: a factorisation, its inverse, and products of both."""
 SINGLE = "with a float32 factor, which variances use, too"
 WAYS_OUT = {
     "cholesky": "solver='conjugate_gradient', fewer inputs, or a larger memory=",
@@ -34,20 +34,20 @@ WAYS_OUT = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What the options of an estimator ask for."""
+    """The computations that the options of an estimator request."""
 
     solver: str
     evaluations: int
-    """Of the objective, about."""
+    """Approximate number of evaluations of the objective."""
     matrices: int
-    """How many n x n matrices an evaluation holds at once."""
+    """Number of n x n matrices that an evaluation holds at once."""
     memory: int
     tol: float
     threads: int | None
 
     @property
     def search_rows(self) -> int:
-        """Inputs for the search that take at most half of the memory."""
+        """Number of inputs for the search, such that it takes at most half of the memory."""
         return int(np.clip(np.sqrt(self.memory / (16 * self.matrices)), 2, SEARCH_ROWS))
 
     def tiles(self, n: int) -> int:
@@ -55,12 +55,12 @@ class Asked:
         return bytes_of_gradients(n, n, self.threads) if self.evaluations else bytes_of_tiles(n, self.threads)
 
     def seconds(self, n: int) -> float:
-        """Of a factor, and of all evaluations of the objective with its gradient."""
+        """Seconds for a factorisation, and for all evaluations of the objective with its gradient."""
         return GRADIENT_SECONDS * n**3 * (0.2 + self.evaluations) + 1e-8 * n * n * (1 + self.evaluations)
 
 
 def plan(n: int, targets: int, inputs: int, asked: Asked) -> Plan:
-    """The cheapest solver that fits, or the one that was asked for; ``inputs`` are the bytes of these."""
+    """The cheapest solver that fits, or the one requested; ``inputs`` are the bytes of the inputs."""
     free, memory, rows = asked.solver == "auto", asked.memory, min(n, asked.search_rows)
     size, seconds = inputs + 8 * asked.matrices * n * n + asked.tiles(n), asked.seconds(n)
     why = f"n is at most {CHOLESKY_UP_TO:,}" if free else "it was asked for"
@@ -84,10 +84,10 @@ def is_direct(plan: Plan) -> bool:
 
 
 def posterior(kernel: Kernel, X: Any, noise: Any, plan: Plan, asked: Asked) -> ExactPosterior | CorrectedPosterior:
-    """The posterior as it was planned.
+    """The posterior as planned.
 
-    Where float32 is not precise enough it is by a float64 factor, if that fits half of the memory; where it does not,
-    by corrections of float32 if they converge, or else by conjugate gradients.
+    Where float32 is not precise enough, it uses a float64 factor, if that fits half of the memory; otherwise a
+    corrected float32 factor if the corrections converge, or else conjugate gradients.
     """
     noise = np.broadcast_to(np.asarray(noise, np.float64), checks.number_of(X))
     options: Any = {"tol": asked.tol, "threads": asked.threads}
@@ -96,14 +96,14 @@ def posterior(kernel: Kernel, X: Any, noise: Any, plan: Plan, asked: Asked) -> E
         single = SinglePosterior(kernel, X, noise, memory=memory, **options)
         if single.precise or (single.usable and not fits):
             return single
-        del single  # before another matrix is made
+        del single  # before another matrix is allocated
     if is_direct(plan) or (plan.form == SINGLE and fits):
         return ExactPosterior(kernel, doubled(X), noise, **options)
     return IterativePosterior(kernel, X, noise, memory=memory, **options)
 
 
 def advice_on(factor: Any) -> list[str]:
-    """What to try where a factor, if there is one, shows that the matrix is singular or nearly so."""
+    """What to try where the factor, if there is one, shows that the matrix is singular or nearly so."""
     if factor and factor.jitter > 0:
         return ["the matrix was singular to rounding and got jitter: use more noise, or remove repeated inputs."]
     return ["the matrix is ill-conditioned: use more noise."] if factor and factor.condition > 1e12 else []

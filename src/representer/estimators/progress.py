@@ -1,4 +1,4 @@
-"""How far a long fit is: a line of text, and scikit-learn's callbacks."""
+"""Progress of a long fit: a line of text, and scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ except ImportError:  # scikit-learn had no callbacks before 1.9
 
 
 Step = Callable[[], bool]
-"""Tells callbacks that a step is done; whether one of them wants to stop."""
+"""Tells callbacks that a step is done; returns whether one of them asks to stop."""
 
 
 def never() -> bool:
-    """A step that does not want to stop."""
+    """A step that never asks to stop."""
     return False
 
 
 def observed(fit: Any) -> Any:
-    """A method ``fit(self, X, y, ...)`` with a task tree that callbacks can follow, as `set_callbacks` promises."""
+    """A method ``fit(self, X, y, ...)`` with a task tree that the callbacks of `set_callbacks` can follow."""
     if with_callbacks is None:
         return fit
 
@@ -50,7 +50,7 @@ def observed(fit: Any) -> Any:
 
 @contextmanager
 def task(estimator: Any, name: str, at_most: int | None = None) -> Iterator[Step]:
-    """One part of an observed fit, with a function to call after each of at most so many steps."""
+    """One task of an observed fit, with a function to call after each of at most ``at_most`` steps."""
     if not getattr(estimator, "_skl_callbacks", None):
         yield lambda: False
         return
@@ -66,23 +66,23 @@ def task(estimator: Any, name: str, at_most: int | None = None) -> Iterator[Step
 
 
 QUIET_SECONDS = 3.0
-"""Seconds after which a fit shows how far it is, without being asked to."""
+"""Seconds after which a fit shows its progress by default."""
 BETWEEN_LINES = 0.2
-"""Seconds between two lines that were not asked for."""
+"""Seconds between two lines shown by default."""
 
 
 class Progress:
-    """Steps, how far off the solution is, the time and what is left of it, on one line of the standard error stream.
+    """Steps, residual, elapsed and remaining time, on one line of the standard error stream.
 
     Parameters
     ----------
     verbose : int
-        1 shows every step. 0 shows something only where it is read and wanted: after three seconds, or at once where
-        the plan says that it will take longer, and only if the standard error stream is a terminal. -1 shows nothing.
+        1 shows every step. 0 shows progress after three seconds, or at once where the plan expects to take longer, and
+        only if the standard error stream is a terminal. -1 shows nothing.
     tol : float
-        The residual at which the work is done.
+        The residual at which the solver has converged.
     step : function without arguments
-        Also called after each step; whether it wants to stop.
+        Also called after each step; returns whether to stop.
     """
 
     def __init__(self, verbose: int, tol: float, step: Step = lambda: False):
@@ -94,14 +94,14 @@ class Progress:
         return self
 
     def expect(self, what: str, seconds: float) -> Progress:
-        """Say what will be done, and about how long it takes, if that is long."""
+        """Show what will be done and the expected time, if that is long."""
         self.expected = seconds
         if seconds >= QUIET_SECONDS and self._is_due(at_once=True):
             self._show(f"{what}: about {_time(seconds)}")
         return self
 
     def __call__(self, what: str, residual: float) -> bool:
-        """One more step, after which the residual is this; whether to stop."""
+        """Report one more step and its residual; returns whether to stop."""
         self.steps += 1
         if self._is_due():
             done = float(np.clip(np.log(max(residual, self.tol)) / min(np.log(self.tol), -1e-9), 0.0, 1.0))
@@ -109,13 +109,13 @@ class Progress:
         return self.step()
 
     def count(self, what: str, done: int, of: int) -> None:
-        """So many of the parts that are worked on at the same time are done."""
+        """Report that ``done`` of the ``of`` parts of a parallel task are done."""
         self.steps = done
         if self._is_due():
             self._show_bar(what, done / of, f"{done} of {of}")
 
     def iterate(self, what: str, value: float) -> bool:
-        """One more iteration of a search, whose best objective is this; whether to stop."""
+        """Report one more iteration of a search and its best objective; returns whether to stop."""
         self.steps += 1
         if self._is_due():
             passed = perf_counter() - self.start
@@ -148,7 +148,7 @@ class Progress:
 
 
 def _time(seconds: float) -> str:
-    """A duration in words of everyday life."""
+    """A duration in seconds, minutes or hours."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

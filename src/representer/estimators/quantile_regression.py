@@ -39,7 +39,7 @@ class KernelQuantileRegression(RegressorMixin, Machine):
     fit_intercept : bool
         Whether there is a free constant b.
     tune : {None, "loo"}
-        "loo" tunes alpha and all positive hyper-parameters of the kernel to the least leave-one-out loss, by
+        "loo" tunes alpha and all positive hyper-parameters of the kernel to minimise the leave-one-out loss, by
         gradients.
     bounds : dict, optional
         Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "alpha": (0.1, 10.0)}``.
@@ -48,9 +48,9 @@ class KernelQuantileRegression(RegressorMixin, Machine):
     priors : dict, optional
         Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
-        Duality gap, relative to the objective, at which a solution counts as found.
+        Duality gap, relative to the objective, at which the solver has converged.
     max_iter : int
-        Of n SMO steps each, or of Newton steps without an intercept, for each quantile.
+        Largest number of rounds of n SMO steps, or of Newton steps without an intercept, for each quantile.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
@@ -122,7 +122,7 @@ class KernelQuantileRegression(RegressorMixin, Machine):
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelQuantileRegression:
-        """Fit to inputs X and targets y, or to rows that bring their targets."""
+        """Fit to inputs X and targets y, or to rows that contain their targets."""
         loss, regularizer = Pinball(self.quantile), SquaredNorm(checks.positive(self.alpha, "alpha"))
         loss.check()
         checks.boolean(self.non_crossing, "non_crossing")
@@ -146,7 +146,7 @@ class KernelQuantileRegression(RegressorMixin, Machine):
         return np.sort(values, axis=1)[:, rank]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The fraction of the pinball loss that is explained (D^2), the mean over quantiles."""
+        """The fraction of the pinball loss that is explained (D^2), averaged over quantiles."""
         columns = self.predict(X).reshape(len(np.asarray(y)), -1).T
         pairs = zip(np.atleast_1d(self.quantile), columns, strict=True)
         return float(np.mean([d2_pinball_score(y, f, alpha=q, sample_weight=sample_weight) for q, f in pairs]))

@@ -1,4 +1,4 @@
-"""Networks of radial basis functions with a polynomial part: interpolation and smoothing by thin plates and others."""
+"""Networks of radial basis functions with a polynomial part: interpolation and smoothing by thin plates and more."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Network:
         The first sum, with one output or several.
     polynomials : Polynomials
     coef : array of shape (n_polynomials,) or (n_polynomials, n_outputs)
-        The numbers b.
+        The coefficients b.
     """
 
     radial: Function
@@ -76,19 +76,19 @@ class Network:
         return self.radial.gradient(X) + (along if self.coef.ndim == 1 else np.swapaxes(along, 1, 2))
 
     def energy(self) -> Any:
-        """a'Ka for each output: how much f bends. Polynomials of the network's degree have none."""
+        """a'Ka for each output: the bending energy of f, zero for polynomials of the network's degree."""
         f = self.radial
         applied = Gram.of(f.kernel, f.inputs, threads=f.threads) @ f.coef
         return np.maximum(np.einsum("i...,i...->...", f.coef, applied), 0.0)[()]
 
 
 class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
-    r"""f(x) = sum_j a_j k(z_j, x) + polynomial(x) with sum_j a_j p(z_j) = 0 for all polynomials p of the degree.
+    r"""f(x) = sum_j a_j k(z_j, x) + polynomial(x) with sum_j a_j p(z_j) = 0 for all polynomials p of that degree.
 
     It minimises sum_i w_i (y_i - f(x_i))^2 + alpha a'Ka. For alpha = 0 and centres z at the data it interpolates, and
     reproduces polynomials up to the degree exactly. The kernel may be conditionally positive definite, such as the thin
-    plate r^2 log r, whose a'Ka is its bending energy: the polynomials that do not bend are then free of any penalty.
-    Where the points do not determine the polynomial, it warns and takes the one with the least coefficients.
+    plate r^2 log r, whose a'Ka is its bending energy: the polynomials, which do not bend, are then not penalised.
+    Where the points do not determine the polynomial, it warns and takes the one with the smallest coefficients.
 
     Parameters
     ----------
@@ -96,12 +96,13 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         A kernel object on vectors, or one of "thin_plate", "linear_spline" (-r), "cubic" (r^3), "quintic" (-r^5),
         "multiquadric", "inverse_multiquadric", "rbf" and the other names of KernelRidge.
     degree : int, optional
-        Of the polynomial; -1 for none. At least the order of the kernel less one, which is taken when not given (and
-        at least 0).
+        Degree of the polynomial; -1 for none. At least the order of the kernel minus one, which is the default (but at
+        least 0).
     alpha : float or array
-        0 interpolates, more smooths. A list is a path of positive numbers: exact leave-one-out chooses from it.
+        0 interpolates, larger values smooth. A list is a path of positive numbers, from which exact leave-one-out
+        chooses.
     centers : int or array of shape (n_centers, n_columns), optional
-        The data when not given. A number picks at most that many distinct data points, which lie apart (k-means++).
+        The data when not given. An integer picks at most that many distinct data points, far apart (k-means++).
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional
@@ -115,14 +116,14 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
     kernel_ : Kernel
         The kernel used, with all length scales.
     X_fit_ : array of shape (n_points, n_columns)
-        The data points that the fit saw: those with a weight and, when alpha = 0, repeated ones once.
+        The data points used by the fit: those with nonzero weight and, when alpha = 0, repeated ones once.
     centers_ : array of shape (n_centers, n_columns)
     dual_coef_ : array of shape (n_centers,) or (n_centers, n_targets)
-        The numbers a.
+        The coefficients a.
     degree_ : int
     alpha_ : float
     certificate_ : Certificate
-        How far the numbers a and b are from solving their system.
+        Of the coefficients a and b: the residual of their linear system.
     loo_scores_ : array of shape (n_alphas,)
         With a path: minus the weighted mean squared leave-one-out error for each alpha.
     loo_predictions_ : array of shape (n,) or (n, n_targets)
@@ -181,7 +182,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         weights = check_weights(sample_weight, X)
         weights = np.ones(len(X)) if weights is None else weights
         self._single_output = y.ndim == 1
-        # without a weight a point is not there
+        # points with weight zero are ignored
         rows = np.flatnonzero(weights) if alphas[0] > 0 or len(alphas) > 1 else _distinct(X, y, weights)
         every, X, Y, weights = X, X[rows], y.reshape(len(y), -1)[rows], weights[rows]
         self.kernel_, self.X_fit_, self.alpha_ = kernel.with_default_scales(X, weights), X, float(alphas[0])
@@ -194,7 +195,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
             left_out = self._choose(alphas, Y, weights) if len(alphas) > 1 else None
             self.function_ = self._network(Y)
             self.certificate_ = self._certificate(replace(problem, alpha=self.alpha_), plan, budget.tol, begin)
-        self._warn_unless_converged(self.certificate_, "use a larger alpha, fewer centers, or a kernel less smooth")
+        self._warn_unless_converged(self.certificate_, "use a larger alpha, fewer centers, or a less smooth kernel")
         self.dual_coef_ = self.function_.radial.coef
         if left_out is not None:
             self.loo_predictions_ = left_out if len(rows) == len(every) else self.function_(every)
@@ -216,7 +217,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return Saddle.cost(n, path, budget) if self.centers is None else Restricted.cost(n, m, budget)
 
     def _kernel(self) -> tuple[Kernel, int]:
-        """The kernel, and the degree of polynomials beside it."""
+        """The kernel, and the degree of the polynomial part."""
         if isinstance(self.kernel, str) and self.kernel not in {*RADIAL, *NAMES} - {"precomputed"}:
             raise ValueError(
                 f"kernel is {self.kernel!r}; pass a kernel object such as ThinPlate(), or one of the names "
@@ -272,7 +273,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         rank = solver.outer.rank
         if path and len(X) <= rank:
             raise ValueError(
-                f"Of several alphas one is chosen by leave-one-out, and leave-one-out needs more than the {rank} "
+                f"Leave-one-out chooses among several alphas, and leave-one-out needs more than the {rank} "
                 f"points that the polynomials up to degree {self.degree_} use up; give one alpha."
             )
         if rank < P.shape[1]:
@@ -281,12 +282,12 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     @cached_property
     def _solver(self) -> Saddle | Restricted:
-        """A fit has it; a model from a file factors its matrix once more, for dual basis functions."""
+        """Set by `fit`; a model loaded from a file factorises its matrix again, for dual basis functions."""
         with _parallel.blas_threads_for(len(self.X_fit_)):
             return self._system(self._problem(np.zeros((len(self.X_fit_), 1)), self._weights), False)
 
     def _certificate(self, problem: NetworkProblem, plan: Plan, tol: float, begin: float) -> Certificate:
-        """Of the fitted coefficients."""
+        """The certificate of the fitted coefficients."""
         targets = problem.targets.shape[1]
         a, b = (coef.reshape(len(coef), targets) for coef in (self.function_.radial.coef, self.function_.coef))
         judgement = problem.judge(a, b)
@@ -302,27 +303,27 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def _centers(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if np.ndim(self.centers) == 0:
             number, rng = min(self._most_centers(), len(X)), check_random_state(self.random_state)
-            # points are picked twice only where there are no others
+            # a point is picked twice only where there are no others
             return np.unique(kmeans_plusplus(X, number, sample_weight=weights, random_state=rng)[0], axis=0)
         centers = check_array(self.centers, dtype=np.float64, input_name="centers", copy=True)
         if centers.shape[1] != X.shape[1]:
             raise ValueError(f"centers has {centers.shape[1]} columns, but X has {X.shape[1]}.")
         if len(np.unique(centers, axis=0)) < len(centers):
-            raise ValueError("centers has rows that are alike; give each point once.")
+            raise ValueError("centers has equal rows; give each point once.")
         return centers
 
     def _warn_undetermined(self, X: np.ndarray, polynomials: int) -> None:
         constant = np.flatnonzero((X.max(axis=0) == X.min(axis=0)) & (len(X) > 1))
         warn_user(
             f"{len(X)} points in {X.shape[1]} columns do not determine the {polynomials} polynomials up to degree "
-            f"{self.degree_}, so the one with the least coefficients is taken"
+            f"{self.degree_}, so the one with the smallest coefficients is taken"
             + (f"; column {constant[0]} of X is constant: leave it out." if len(constant) else ".")
             + " Use more points, fewer columns, or a kernel of lower order, such as Polyharmonic(1) or RBF().",
             UserWarning,
         )
 
     def _choose(self, alphas: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Take the alpha with the least leave-one-out error; the predictions without each point."""
+        """Choose the alpha with the smallest leave-one-out error; returns the leave-one-out predictions."""
         errors = self._solver.leave_one_out(alphas, Y)
         self.loo_scores_ = -np.average((errors**2).mean(axis=2), axis=1, weights=weights)
         best = int(self.loo_scores_.argmax())
@@ -350,8 +351,8 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def dual_basis(self, index: Any = None) -> Network:
         """The functions u_i with f(x) = sum_i y_i u_i(x), for one data point, for several, or for all of them.
 
-        They tell how far the influence of a data point reaches. With alpha = 0 they are the cardinal functions: u_i is
-        one at x_i and zero at all other data points. Data points are numbered as in ``X_fit_``.
+        They show how far the influence of a data point reaches. With alpha = 0 they are the cardinal functions: u_i is
+        one at x_i and zero at all other data points. Indices are those of ``X_fit_``.
         """
         check_is_fitted(self)
         rows = np.arange(len(self.X_fit_))[slice(None) if index is None else index]
@@ -361,7 +362,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
 
 def _distinct(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The first of all rows that are alike, with a weight; raise if two alike have different targets."""
+    """The first of each group of equal rows with nonzero weight; raise if equal rows have different targets."""
     rows = np.flatnonzero(weights)
     _, first, group = np.unique(X[rows], axis=0, return_index=True, return_inverse=True)
     same = rows[first[group.ravel()]]

@@ -1,4 +1,4 @@
-"""Rows of a table of which no two are equal, so that a weight of two is a repeated row by construction."""
+"""The distinct rows of a table, so that a weight of two is a repeated row by construction."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from representer.kernels import checks
 class DistinctRows:
     """Groups of rows with equal inputs and targets, in an order that does not depend on that of the rows.
 
-    A row that is left out is left out with all its copies; otherwise they would predict it. Rows of weight zero are in
-    no group.
+    A row is left out together with all its copies; otherwise they would predict it. Rows of weight zero are in no
+    group.
 
     Parameters
     ----------
     first : array of ints of shape (m,)
-        A row of each group.
+        One row of each group.
     weights : array of shape (m,) or None
-        Sums of the weights of each group; None where all are one.
+        Total weight of each group; None where all are one.
     groups : array of ints of shape (n,)
-        The group of each row; any for rows of weight zero.
+        The group of each row; arbitrary for rows of weight zero.
     shares : array of shape (n,)
-        Part of the weight of its group that each row has.
+        The fraction of its group's weight that each row has.
     """
 
     first: np.ndarray
@@ -38,7 +38,7 @@ class DistinctRows:
 
     @classmethod
     def of(cls, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> DistinctRows:
-        """Of inputs of any type; those that cannot be compared count as different."""
+        """The groups of inputs of any type; those that cannot be compared count as different."""
         n = len(targets)
         weight = np.ones(n) if weights is None else weights
         kept = np.flatnonzero(weight)
@@ -52,12 +52,12 @@ class DistinctRows:
         return cls(order[starts], None if np.all(sums == 1.0) else sums, groups, weight / sums[groups])
 
     def spread(self, coef: np.ndarray) -> np.ndarray:
-        """Coefficients of all rows from those of groups: equal rows have equal residuals, so parts by weight."""
+        """Coefficients of all rows from those of groups: equal rows have equal residuals, so shares by weight."""
         return self.shares[:, None] * coef[self.groups]
 
 
 def _keys(X: Any) -> list[np.ndarray]:
-    """Arrays of n entries that are all equal for equal rows only, and put rows in order."""
+    """Sort keys of n entries each, which are all equal only for equal rows."""
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf":
         return list(X.T)
     if sparse.issparse(X):
@@ -68,7 +68,7 @@ def _keys(X: Any) -> list[np.ndarray]:
 
 
 def _column_keys(column: Any) -> list[np.ndarray]:
-    """Numbers as they are, codes of words, and places in the column for all others."""
+    """Numbers as they are, codes of strings, and positions in the column for everything else."""
     values = np.asarray(column) if hasattr(column, "dtype") else None
     if values is not None and values.ndim == 1 and values.dtype.kind in "biufM":
         return [values]
@@ -78,6 +78,6 @@ def _column_keys(column: Any) -> list[np.ndarray]:
 
 
 def _codes(values: list[Any]) -> np.ndarray:
-    """The place of each value among all different ones."""
+    """The rank of each value among the distinct ones."""
     places = {value: i for i, value in enumerate(sorted(set(values)))}
     return np.array([places[value] for value in values], int)

@@ -14,31 +14,31 @@ from representer.gram.tiled import Gram
 
 SIGN_TILE = 256, 512
 SIGN_BYTES = 2**30
-"""Signs that are held at a time; more resamples than that take further passes over the tiles."""
+"""Signs held at a time; more resamples than that take further passes over the tiles."""
 COLUMNS_OF_SIGNS = 2048
-"""Resamples that a tile is multiplied by at a time: an interrupt is heard in between."""
+"""Resamples that a tile is multiplied by at a time: interrupts are checked in between."""
 DRAWN = 2**22
-"""Entries that are drawn or copied at a time, for the same reason."""
+"""Entries drawn or copied at a time, for the same reason."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test found.
+    """The outcome of a test.
 
     The p-value is (1 + number of resampled statistics that reach the observed one) / (1 + number of resamples). It is
-    never zero, and at most u with probability at most u if there is nothing to find.
+    never zero, and at most u with probability at most u under the null hypothesis.
     """
 
     statistic: float
     pvalue: float
     null: np.ndarray | None
-    """The resampled statistics, or None where the p-value comes from a normal law."""
+    """The resampled statistics, or None where the p-value comes from a normal distribution."""
     kernel: Any
-    """The kernel of the statistic with all its length scales, or the pair of them."""
+    """The kernel of the statistic with all its length scales, or the pair of kernels."""
     method: str
     """How statistic and p-value were computed."""
     parts: tuple[Outcome, ...] = ()
-    """Of several kernels: the outcome of each alone."""
+    """With several kernels: the outcome of each alone."""
     error_bound: float = 0.0
     """How far the statistic can be from that of the given kernels, where those were approximated."""
 
@@ -49,7 +49,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Forms:
-    """Sums over i != j of h_ij = k(x_i, x_j) - shift_i - shift_j, or over the pairs inside of blocks only."""
+    """Sums over i != j of h_ij = k(x_i, x_j) - shift_i - shift_j, or over pairs within blocks only."""
 
     values: np.ndarray
     """sum_ij s_i s_j h_ij for each column s of the signs, from products in float32 that are summed in float64."""
@@ -60,7 +60,7 @@ class Forms:
 
 
 def permuted(row: np.ndarray, count: int, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
-    """So many random permutations of a row: some of them at a time, and which they are."""
+    """``count`` random permutations of a row, in batches, each with its slice."""
     for part in _parallel.split(count, max(1, DRAWN // len(row))):
         rows = np.tile(row, (part.stop - part.start, 1))
         yield part, rng.permuted(rows, axis=1, out=rows)
@@ -77,7 +77,7 @@ def forms(
     """sum_{i != j} s_i s_j (k(x_i, x_j) - shift_i - shift_j) for all columns s of the signs, in one pass over tiles.
 
     Each tile of the lower triangle is filled once and multiplied once, by the signs of its columns; the result is
-    multiplied by those of its rows. A shift near the means of the rows keeps the numbers small that are summed.
+    multiplied by those of its rows. A shift near the row means keeps the summands small.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def forms(
     size : float
         A typical size of the kernel's values, which may be out of the range of float32.
     block : int, optional
-        Only pairs inside of consecutive blocks of so many inputs.
+        Use only pairs within consecutive blocks of this many inputs.
     """
     n, width = signs.shape
     shift = np.zeros(n, gram.dtype) if shift is None else shift.astype(gram.dtype)
@@ -123,7 +123,7 @@ def forms(
 
 
 def forms_of_features(phi: np.ndarray, signs: np.ndarray, block: int | None = None) -> Forms:
-    """The same with h_ij = <phi_i, phi_j> for rows phi: |Phi' s|^2 less the diagonal, in time n m for each column.
+    """`forms` with h_ij = <phi_i, phi_j> for rows phi: |Phi' s|^2 minus the diagonal, in time n m for each column.
 
     Products of slabs of rows are in the precision of phi, and added in float64.
     """
@@ -163,12 +163,12 @@ def dot(vectors: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 
 def combine(nulls: np.ndarray, statistics: np.ndarray, slacks: np.ndarray) -> tuple[float, np.ndarray]:
-    """The p-value of the smallest of several p-values, and these; rows of ``nulls`` are of the same resamples.
+    """The p-value of the smallest of several p-values, and these; rows of ``nulls`` share the same resamples.
 
     Each resample gets the p-value that it would have if it were the observed one, for each row, and the smallest of
-    these is compared with the observed smallest one; where both are equal, the larger number of standard deviations
-    wins. That all have the same law if there is nothing to find makes the result exact, however the rows depend on each
-    other. Statistics that differ by rounding alone, by the ``slack`` of a row or a small part of its deviation, are
+    these is compared with the observed smallest one; ties are broken by the larger number of standard deviations. As
+    all have the same distribution under the null hypothesis, the result is exact, however the rows depend on each
+    other. Statistics that differ by rounding alone, by the ``slack`` of a row or a small fraction of its deviation, are
     ties.
     """
     everything = np.concatenate([statistics[:, None], nulls], axis=1)
@@ -177,7 +177,7 @@ def combine(nulls: np.ndarray, statistics: np.ndarray, slacks: np.ndarray) -> tu
     deviations, slacks = everything.std(axis=1, keepdims=True), slacks[:, None]
     rooms = slacks + 64 * np.finfo(np.float32).eps * deviations
     below = [np.searchsorted(np.sort(row), row - room) for row, room in zip(everything, rooms, strict=True)]
-    ranks = everything.shape[1] - np.array(below)  # how many reach each one
+    ranks = everything.shape[1] - np.array(below)  # number of statistics that reach each one
     pvalues = ranks[:, 0] / ranks.shape[1]
     if len(ranks) == 1:
         return float(pvalues[0]), pvalues

@@ -18,7 +18,7 @@ from representer.rows.validation import check_inputs
 
 
 class KernelRidgeClassifier(ClassifierMixin, Ridge):
-    r"""Classification by kernel ridge regression on +1 and -1, one function for each class (one for two classes).
+    r"""Classification by kernel ridge regression on +1 and -1, one function per class (a single one for two classes).
 
     Parameters and attributes are those of `KernelRidge`; ``loo_scores_`` is the leave-one-out accuracy for each alpha,
     and ``classes_`` the classes.
@@ -38,21 +38,21 @@ class KernelRidgeClassifier(ClassifierMixin, Ridge):
     @observed
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidgeClassifier:
-        """Fit to inputs X and labels y, or to rows that bring their labels."""
+        """Fit to inputs X and labels y, or to rows that contain their labels."""
         if isinstance(X, Rows):
             labelled = labels(self, X, y, sample_weight)
             self._single_output = len(labelled.classes) == 2
             return self._fit(labelled.signs(), None, None)
         X = own(check_inputs(self, X, self._given_kernel(), reset=True))
         self.classes_, label = check_labels(self, X, y)
-        # two classes are one target, the sign of which tells the second class
+        # two classes are one target, which is positive for the second class
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
         targets = np.where(label[:, None] == columns, 1.0, -1.0)
         self._single_output = targets.shape[1] == 1
         return self._fit(X, targets, sample_weight)
 
     def _targets_of(self, rows: Rows) -> int:
-        y = rows.sample(min(len(rows), 1024), 0)[1]  # labels, before a fit has made columns of them
+        y = rows.sample(min(len(rows), 1024), 0)[1]  # labels, unless a fit has already turned them into columns
         return self._count_targets(y) if np.ndim(y) == 1 else y.shape[1]
 
     def _count_targets(self, y: Any) -> int:
@@ -66,7 +66,7 @@ class KernelRidgeClassifier(ClassifierMixin, Ridge):
         return np.repeat(np.array(accuracy)[:, None], problem.targets.shape[1], axis=1)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) for each x in X, one column for each class of several."""
+        """f(x) for each x in X; one column per class where there are several."""
         return self._values(X)
 
     def predict(self, X: Any) -> np.ndarray:

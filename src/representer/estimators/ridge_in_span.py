@@ -1,4 +1,4 @@
-"""Kernel ridge regression in the span of a basis: alpha paths from one pass over rows that may lie anywhere."""
+"""Kernel ridge regression in the span of a basis: alpha paths from one pass over rows stored anywhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TUNED = (
 
 
 class RidgeInSpan:
-    """A ridge model whose kernel has a basis. ``model`` is the estimator, whose parameters count."""
+    """A ridge model whose kernel has a basis. ``model`` is the estimator, whose parameters are used."""
 
     def __init__(self, model: Any, kernel: Kernel, basis: Basis, rows: Rows, alphas: np.ndarray):
         self.model, self.kernel, self.basis, self.rows, self.alphas = model, kernel, basis, rows, alphas
@@ -31,7 +31,7 @@ class RidgeInSpan:
         self.problem = FiniteRidge(design_of(basis, model.threads), rows, alphas[0], model.fit_intercept)
 
     def plan(self, path: bool, budget: Budget) -> Plan:
-        """What a fit would take."""
+        """The cost of a fit."""
         if path:
             return normal_equations.cost(self.problem, budget, self.alphas)
         return choose.finite_ridge(self.problem, budget, self.model.solver)[1]

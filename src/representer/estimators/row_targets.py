@@ -1,4 +1,4 @@
-"""Targets of rows that are read in blocks: numbers, counts and classes, checked by one pass at most."""
+"""Targets of rows that are read in blocks: numbers, counts and classes, checked in at most one pass."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from representer.rows.validation import reset_fitted
 
 
 def check_rows(model: Any, rows: Rows, y: Any, sample_weight: Any, targets: bool = True) -> int:
-    """The number of targets of rows that bring their own; sets n_features_in_ and names of columns."""
+    """The number of targets that the rows contain; sets n_features_in_ and feature_names_in_."""
     if (y is not None and targets) or sample_weight is not None:
-        raise ValueError("Rows bring their own targets and weights; give them as rows(..., target=, weight=).")
+        raise ValueError("Rows contain their own targets and weights; give them as rows(..., target=, weight=).")
     _, one, _ = rows.beginning()
     if one is None and targets:
         raise ValueError("The rows have no targets; use rows(..., target='name of a column').")
@@ -30,7 +30,7 @@ def check_rows(model: Any, rows: Rows, y: Any, sample_weight: Any, targets: bool
 
 
 def numbers(model: Any, rows: Rows, y: Any, sample_weight: Any, several: bool = False) -> Rows:
-    """Rows whose targets are numbers, in one column unless several are allowed."""
+    """Rows with numeric targets, in one column unless several are allowed."""
     n_targets = check_rows(model, rows, y, sample_weight)
     if np.asarray(rows.beginning()[1]).dtype.kind not in "biuf":
         raise ValueError(f"The targets of the rows are text, but {type(model).__name__} needs numbers.")
@@ -40,7 +40,7 @@ def numbers(model: Any, rows: Rows, y: Any, sample_weight: Any, several: bool = 
 
 
 def counts(model: Any, rows: Rows, y: Any, sample_weight: Any) -> Rows:
-    """Rows whose targets are not negative, and not all zero."""
+    """Rows with nonnegative targets, not all zero where there is an intercept."""
     rows = numbers(model, rows, y, sample_weight)
     (total,) = rows.total(CountsOf())
     if model.fit_intercept and total == 0.0:
@@ -49,13 +49,13 @@ def counts(model: Any, rows: Rows, y: Any, sample_weight: Any) -> Rows:
 
 
 def untargeted(model: Any, rows: Rows, y: Any, sample_weight: Any) -> Rows:
-    """Rows with zeros as targets, for what has none."""
+    """Rows with zeros as targets, for estimators without targets."""
     check_rows(model, rows, y, sample_weight, targets=False)
     return RecodedRows(rows, Zeros())
 
 
 def labels(model: Any, rows: Rows, y: Any, sample_weight: Any, class_weight: Any = None) -> Labelled:
-    """Rows of classes, which one pass finds; sets classes_."""
+    """Rows with class labels; one pass finds the classes. Sets classes_."""
     if check_rows(model, rows, y, sample_weight) > 1:
         raise ValueError("The rows have several targets, but a classifier has one column of labels; choose one.")
     classes, weights, sizes = classes_of(rows)
@@ -73,7 +73,7 @@ def labels(model: Any, rows: Rows, y: Any, sample_weight: Any, class_weight: Any
 
 
 def coded(model: Any, rows: Rows, y: Any, sample_weight: Any, kind: str) -> Rows:
-    """Rows with numbers as targets, for a loss of targets that are "real", "counts", "signs" or "classes"."""
+    """Rows with numeric targets, for a loss whose targets are "real", "counts", "signs" or "classes"."""
     if kind in ("real", "counts"):
         return (numbers if kind == "real" else counts)(model, rows, y, sample_weight)
     labelled = labels(model, rows, y, sample_weight)
@@ -89,13 +89,13 @@ def coded(model: Any, rows: Rows, y: Any, sample_weight: Any, kind: str) -> Rows
 
 @dataclass(frozen=True)
 class Labelled:
-    """Rows of classes, of which there are so many each, and weights of the classes."""
+    """Rows with class labels, with the size and the total weight of each class."""
 
     rows: Rows
     classes: np.ndarray
     sizes: np.ndarray
     masses: np.ndarray
-    """Sums of the weights of rows."""
+    """Total weight of the rows of each class."""
     factors: np.ndarray | None
 
     def places(self) -> Rows:
@@ -103,15 +103,15 @@ class Labelled:
         return RecodedRows(self.rows, Places(self.classes, self.factors))
 
     def signs(self) -> Rows:
-        """+1 for the second of two classes; of several a column for each."""
+        """+1 for the second of two classes, -1 for the first; one column per class where there are more."""
         return RecodedRows(self.rows, Signs(self.classes, self.factors))
 
     def indicators(self) -> Rows:
-        """A column for each class, one in it and zero elsewhere."""
+        """One column per class: 1 for its rows and 0 elsewhere."""
         return RecodedRows(self.rows, Indicators(self.classes, self.factors))
 
     def pairs(self) -> list[Rows]:
-        """The rows of each pair of classes: +1 for the second of two classes, and for the first of a pair of more."""
+        """The rows of each pair of classes: +1 for the second of only two classes, and for the first of each pair."""
         if len(self.classes) == 2:
             return [self.signs()]
         pairs = combinations(range(len(self.classes)), 2)
@@ -129,7 +129,7 @@ class WeightOf:
 
 @dataclass(frozen=True)
 class CountsOf:
-    """sum_i w_i y_i of targets that are not negative."""
+    """sum_i w_i y_i of nonnegative targets."""
 
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
         y = np.asarray(y, np.float64)

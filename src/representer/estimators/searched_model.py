@@ -1,4 +1,4 @@
-"""What the models to start with share: the search for a kernel, the exact fit of all rows, and the report."""
+"""What KernelRegressor and KernelClassifier share: the kernel search, the exact fit to all rows, and the report."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from representer.solvers import choose
 from representer.solvers.leave_one_out import loo_bytes
 
 FEWEST = 4
-"""Rows that leave-one-out needs at least to compare kernels."""
+"""Smallest number of rows with which leave-one-out can compare kernels."""
 
 
 class SearchedModel(KernelEstimator):
-    """What the models to start with share: the search, the exact fit of all rows, and the report."""
+    """What KernelRegressor and KernelClassifier share: the search, the exact fit to all rows, and the report."""
 
     _encoding: TableEncoding | None
     _centre: np.ndarray | None
@@ -53,7 +53,7 @@ class SearchedModel(KernelEstimator):
         return tags
 
     def _rows(self, X: Any) -> Any:
-        """Rows of the kernel: numbers, copied, sparse rows, data frames with columns of other types, or any inputs."""
+        """Inputs of the kernel: a copy of numeric rows, sparse rows, data frames with other columns, or any inputs."""
         self._encoding = self._centre = None
         if is_precomputed(self.kernel):
             raise ValueError(
@@ -72,7 +72,7 @@ class SearchedModel(KernelEstimator):
         return rows.astype(np.float64, copy=False) if is_numbers or sparse.issparse(rows) else rows
 
     def rows_of(self, X: Any) -> Any:
-        """What the kernel sees of inputs: ``function_(rows_of(X))`` predicts."""
+        """The inputs as the kernel takes them: ``function_(rows_of(X))`` predicts."""
         if self._encoding is not None:
             validate_data(self, X, skip_check_array=True, reset=False)
             return self._encoding.rows(X)
@@ -102,7 +102,7 @@ class SearchedModel(KernelEstimator):
         deadline = perf_counter() + self.time_limit
         if len(targets) < FEWEST:
             raise ValueError(
-                f"There are n_samples = {len(targets)} different rows; choosing a kernel by leave-one-out needs at "
+                f"There are n_samples = {len(targets)} distinct rows; choosing a kernel by leave-one-out needs at "
                 f"least {FEWEST}."
             )
         errors = RidgeErrors(X, targets, weights, True, loss, threads=self.threads)
@@ -125,10 +125,10 @@ class SearchedModel(KernelEstimator):
     def _found(
         self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None
     ) -> tuple[LeftOutFit, Result]:
-        """The fit of all rows, of which no two are equal, with the best kernel and alpha, and its exact solution.
+        """The fit to all rows, which are distinct, with the best kernel and alpha, and its exact solution.
 
-        Columns are centred if the kernel is not a given one, which changes nothing but the intercept: values of the
-        linear part, whose coefficients have the sum zero, are small differences of large ones otherwise.
+        Columns are centred unless the kernel was given, which changes only the intercept: otherwise values of the
+        linear part, whose coefficients sum to zero, are small differences of large ones.
         """
         self._outlying = 0
         if self.kernel is None and isinstance(X, np.ndarray):
@@ -140,7 +140,7 @@ class SearchedModel(KernelEstimator):
         self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
         fit = LeftOutFit(self._gram(self.kernel_, X), targets, self.alpha_, weights)
         with Progress(self.verbose, self.tol) as progress:
-            progress.expect("fit of all rows", choose.ridge(fit.problem, budget)[1].seconds)
+            progress.expect("fit to all rows", choose.ridge(fit.problem, budget)[1].seconds)
             result = fit.solve(replace(budget, progress=progress))
         self.certificate_ = result.certificate
         return fit, result
@@ -149,7 +149,7 @@ class SearchedModel(KernelEstimator):
         return X if self._centre is None else X - self._centre
 
     def _function(self, X: Any, coef: np.ndarray, constant: np.ndarray, single: bool) -> Function:
-        """f in the units of the columns, from coefficients and the constant for centred ones."""
+        """f in the units of the columns, from the coefficients and constant for centred columns."""
         if self._centre is not None:
             one = self._centred(X[:1])
             centred, here = Function(self.kernel_, self._centred(X), coef)(one), Function(self.kernel_, X, coef)(X[:1])
@@ -163,7 +163,7 @@ class SearchedModel(KernelEstimator):
         )
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """How the chosen kernel would be fitted to all rows, and the memory and time with that of the search."""
+        """How the chosen kernel would be fitted to all rows, and the memory and time, including those of the search."""
         n = checks.number_of(X)
         gram = self._gram(RBF(), np.zeros((n, 1)))
         problem = RidgeProblem(gram, np.zeros((n, 1)), np.array([1e-2]), None, True)
@@ -178,7 +178,7 @@ class SearchedModel(KernelEstimator):
         ).within(budget.memory, "use fewer rows, or a larger memory=")
 
     def report(self) -> str:
-        """What was tried, with the mean loss of unseen rows, what was chosen, and what to try next."""
+        """What was tried, with the mean loss on unseen rows, what was chosen, and what to try next."""
         check_is_fitted(self)
         lines = [f"{'kernel':12}{'length scales':40}{'rows':>7}{'leave-one-out':>15}{'unseen rows':>13}{'s':>7}"]
         for trial in self.trials_:
@@ -201,18 +201,18 @@ class SearchedModel(KernelEstimator):
         if self._outlying > 0:
             advice.append(f"{self._outlying} rows are far off when left out: look at them, or try criterion='huber'.")
         if last.form == "one length scale" and sum(map(np.size, self._relative.values())) > 1:
-            advice.append("unseen rows could not tell columns apart: more rows, or fewer columns, may do.")
+            advice.append("unseen rows did not support a length scale per column: more rows, or fewer columns, may.")
         return advice or ["nothing stands out: more rows or better columns will help more than another kernel."]
 
     @property
     def row_names(self) -> list[str]:
-        """The names of the columns of numbers that `rows_of` gives; empty where there are none."""
+        """The names of the numeric columns of `rows_of`; empty where there are none."""
         if self._encoding is not None:
             return self._encoding.names
         return [str(name) for name in getattr(self, "feature_names_in_", range(getattr(self, "n_features_in_", 0)))]
 
     def kernel_words(self) -> list[str]:
-        """The chosen kernel in words, and its length scale for each column, from the shortest relative one on."""
+        """The chosen kernel in words, and its length scale for each column, shortest relative one first."""
         check_is_fitted(self)
         lines = [f"{self._chosen}, alpha = {self.alpha_:.3g}"]
         if len(self._relative) == 1:

@@ -22,25 +22,25 @@ from representer.result import Plan
 from representer.rows.validation import check_inputs, reset_fitted
 
 UNDERFLOW = {"float32": 2.0**-90, "float64": 2.0**-890}
-"""Values of kernels below it, in units of k(x, x), may be no values: loops hold exp above 2^-100 and 2^-900."""
+"""Kernel values below this, in units of k(x, x), are unreliable: loops clamp exp at 2^-100 and 2^-900."""
 
 
 class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
     r"""f(x) = sum_i w_i K(|x - x_i| / h) y_i / sum_i w_i K(|x - x_i| / h),  K a window, h its bandwidth, w_i weights.
 
-    This is a local mean. With ``degree=1`` f(x) is the value at x of the line, or plane, that fits best in the sense of
-    least squares weighted by the window; then it has no bias where the target is linear, nor at the borders.
+    This is a local mean. With ``degree=1`` f(x) is the value at x of the line, or plane, fitted by least squares
+    weighted by the window; then it has no bias where the target is linear, nor at the borders.
 
     Parameters
     ----------
     bandwidth : float, array, "loo" or None
-        h, the radius of windows that end. From a list the one with the least squared leave-one-out error is taken; all
-        are tried in one pass over the distances. "loo" tries 25 around the rule of Scott, n^(-1 / (d + 4)) times
-        the deviation of a column over that of the window, which None takes as it is.
+        h, the radius of windows with bounded support. From a list, the bandwidth with the smallest squared
+        leave-one-out error is taken; all are tried in one pass over the distances. None is Scott's rule,
+        n^(-1 / (d + 4)) times the standard deviation of a column over that of the window; "loo" tries 25 around it.
     window : str or Kernel
         "gaussian", "exponential", "uniform", "triangular", "epanechnikov", "biweight", "triweight", "tricube" or
         "cosine"; see `representer.kernels.windows`. Or a kernel object on inputs of any type, whose values, which must
-        not be negative, are the weights; it has length scales of its own and takes no bandwidth. Far from the data,
+        be nonnegative, are the weights; it has length scales of its own and takes no bandwidth. Far from the data,
         weights that underflow are compared by their logarithms if the kernel is a function of the distance, such as
         RBF; other kernels predict nan, with a warning, where all their values vanish.
     degree : {0, 1}
@@ -52,13 +52,13 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
     bandwidth_ : float or None
         The bandwidth used; None for a kernel object.
     bandwidths_ : array of shape (n_bandwidths,)
-        Those it was chosen from.
+        The bandwidths it was chosen from.
     loo_scores_ : array of shape (n_bandwidths,)
         With several bandwidths: minus the mean squared leave-one-out error.
     loo_predictions_ : array of shape (n,) or (n, n_targets)
         With several bandwidths: the prediction of each y_i without it, at the chosen bandwidth.
     kernel_ : Kernel or None
-        A kernel object, with all length scales.
+        The kernel object, with all length scales.
 
     References
     ----------
@@ -89,7 +89,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
 
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NadarayaWatson:
-        """Keep inputs X and targets y of shape (n,) or (n, n_targets), and choose the bandwidth."""
+        """Store inputs X and targets y of shape (n,) or (n, n_targets), and choose the bandwidth."""
         reset_fitted(self, "loo_scores_", "loo_predictions_")
         by_kernel = isinstance(self.window, Kernel)
         X = own(check_inputs(self, X, self.window if by_kernel else DISTANCES, reset=True))
@@ -120,7 +120,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
         return (DISTANCES if self.kernel_ is None else self.kernel_).prepare(self.X_fit_)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """What `fit` keeps, and the memory and time that choosing a bandwidth takes."""
+        """What `fit` stores, and the memory and time that choosing a bandwidth takes."""
         if not isinstance(self.window, Kernel):
             return plan_of_windows(X, self.bandwidth)
         return Plan("sums of windows", "fit keeps the inputs", Gram(self.window.with_default_scales(X), X).nbytes, 0)
@@ -183,9 +183,9 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
         return out + self._mean
 
     def _again_where_tiny(self, sums: np.ndarray, A: Any) -> np.ndarray:
-        """Sums of rows whose weights underflow, or nearly so, from logarithms, with the largest weight scaled to one.
+        """Recompute sums of rows whose weights nearly underflow from logarithms, with the largest weight scaled to one.
 
-        They are set to zero where the logarithms are not known: what is left of such weights says nothing.
+        They are set to zero where the logarithms are not known: what is left of such weights is meaningless.
         """
         kernel, B, columns = self.kernel_, self._prepared, self._columns
         most = float(kernel.diagonal(B[:1])[0]) * columns[:, 0].sum()
@@ -228,7 +228,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
             wider = "bandwidth" if self.kernel_ is None else f"length scale in {self.kernel_!r}"
             warn_user(
                 f"{missing} inputs have no training input within the window, so their predictions are nan; "
-                f"use a larger {wider}, or a window without an end, such as 'gaussian'.",
+                f"use a larger {wider}, or a window with unbounded support, such as 'gaussian'.",
                 UserWarning,
             )
         values = values[:, 0] if self._single_output else values
@@ -253,8 +253,8 @@ def _line(sums: np.ndarray, Z: np.ndarray, n_targets: int) -> np.ndarray:
     """The value at z of the line that fits best around z, from weighted moments of the inputs and targets.
 
     With local means m of x and t of y, local covariances C of x and c of x and y, it is t + c' C^+ (z - m). Directions
-    are left out in which the inputs of the window differ by less than 1e-4 times their distance from the mean of all,
-    where rounding would show: down to the local mean when there is one input.
+    in which the inputs of the window differ by less than 1e-4 times their distance from the overall mean are dropped,
+    as rounding would dominate: with a single input only the local mean is left.
     """
     d = Z.shape[1]
     local = np.divide(sums, sums[..., :1], out=np.full_like(sums, np.nan), where=sums[..., :1] > 0)

@@ -23,29 +23,28 @@ from representer.result import Plan, Work, certify, plan_of_products
 from representer.rows.validation import check_inputs
 
 DENSE_LAPLACIAN_UP_TO = 1000
-"""Rows up to which all eigenvectors at once are faster than a few by iteration."""
+"""Rows up to which a dense eigendecomposition is faster than iteration for a few eigenvectors."""
 
 
 class SpectralClustering(ClusterMixin, KernelEstimator):
     r"""k-means on eigenvectors of the normalised Laplacian  I - D^(-1/2) A D^(-1/2),  A_ij = k(x_i, x_j), A_ii = 0.
 
     D is the diagonal matrix of the degrees sum_j A_ij. The eigenvectors with the smallest eigenvalues, divided by the
-    roots of the degrees, are nearly constant on groups of inputs that few edges leave. For many inputs they come from
-    products with the kernel matrix, which need not be stored.
+    square roots of the degrees, are nearly constant on weakly connected groups of inputs. For many inputs they come
+    from products with the kernel matrix, which need not be stored.
 
     Parameters
     ----------
     n_clusters : int
     kernel : Kernel or str
-        A kernel object on inputs of any type, with values that are not negative, or a name such as "rbf" or
-        "precomputed".
+        A kernel object on inputs of any type, with nonnegative values, or a name such as "rbf" or "precomputed".
     n_components : int, optional
         Eigenvectors to use; n_clusters when not given.
     n_init : int
         Starts of k-means.
     memory : int, optional
         Bytes; the machine's memory when not given. The kernel matrix is stored if it takes at most a quarter of them.
-        That of a kernel with fewer features than inputs, such as `Nystroem`, never is: products go through features.
+        For a kernel with fewer features than inputs, such as `Nystroem`, it never is: products go through features.
     threads : int, optional
     random_state : int or RandomState
 
@@ -54,7 +53,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     labels_ : array of shape (n,)
     embedding_ : array of shape (n, n_components)
     eigenvalues_ : array of shape (n_components,)
-        Of the normalised Laplacian; as many are zero as the graph has parts without edges between them.
+        Of the normalised Laplacian; as many are zero as the graph has connected components.
     kernel_ : Kernel
         The kernel used, with all length scales.
     certificate_ : Certificate
@@ -97,7 +96,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
     @atomic
     def fit(self, X: Any, y: Any = None) -> SpectralClustering:
-        """Find the clusters of X; y is not used."""
+        """Find the clusters of X; y is ignored."""
         X = check_inputs(self, X, to_kernel(self.kernel), reset=True)
         n = checks.number_of(X)
         check_count(self.n_clusters, n)
@@ -116,7 +115,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         problem = LaplacianProblem(K)
         if problem.degrees.min() < -1e-10 * np.abs(problem.degrees).max():
             raise ValueError(
-                "An input has a negative sum of kernel values, which no graph has; "
+                "An input has a negative sum of kernel values, so a degree of the graph is negative; "
                 "use a kernel without negative values, such as RBF."
             )
         with _parallel.blas_threads_for(n):
@@ -140,9 +139,9 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         return plan_of_products("eigenvectors of the Laplacian", gram, dense, 60)
 
     def _eigenvectors(self, problem: LaplacianProblem, count: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """The largest eigenvalues of N, falling, their vectors with largest entry positive, and products that it took.
+        """The largest eigenvalues of N, decreasing, their vectors with largest entry positive, and products taken.
 
-        All eigenvectors at once count as one.
+        A dense eigendecomposition counts as one product.
         """
         K, n, products = problem.gram, len(problem.gram), 1
         if count >= n - 1 or (K.stored is not None and n <= DENSE_LAPLACIAN_UP_TO):

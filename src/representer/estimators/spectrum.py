@@ -1,4 +1,4 @@
-"""Where searches for periods begin: peaks of the spectrum of the targets."""
+"""Initial periods of a search: peaks of the spectrum of the targets."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from representer.kernels.base import Kernel
 PERIODS_TRIED = 2
 """Candidates for each period."""
 SPECTRUM_TERMS = 4 * 10**7
-"""Frequencies times inputs of a spectrum."""
+"""Largest number of frequencies times inputs in a spectrum."""
 OVERSAMPLING = 5
-"""Frequencies in the width of a peak."""
+"""Frequencies per peak width."""
 TREND_DEGREE = 3
-"""Degree of the polynomial that is taken off first."""
+"""Degree of the polynomial trend that is removed first."""
 
 
 def periodic_columns(kernel: Kernel, X: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """The name of each period in a kernel, with the columns that it is the period of."""
+    """The name of each period in a kernel, with the columns it applies to."""
     own = kernel.get_params(deep=False)
     if own.get("period") is not None:
         yield f"{prefix}period", np.asarray(X, np.float64).reshape(len(X), -1)
@@ -34,8 +34,8 @@ def periodic_columns(kernel: Kernel, X: Any, prefix: str = "") -> Iterator[tuple
 def periods(x: np.ndarray, Y: np.ndarray, most: int = PERIODS_TRIED) -> list[float]:
     """The periods of the highest peaks of the Lomb-Scargle spectrum of Y over x, evenly spaced or not.
 
-    A cubic trend is taken off first. Periods are between half of the range of x, so that there are two, and twice the
-    mean distance of inputs.
+    A cubic trend is removed first. Periods are between half of the range of x, so that at least two are covered, and
+    twice the mean spacing of inputs.
     """
     span, n = float(np.ptp(x)), len(np.unique(x))
     count = int(min(OVERSAMPLING * n / 2, SPECTRUM_TERMS / len(x)))
@@ -53,7 +53,7 @@ def periods(x: np.ndarray, Y: np.ndarray, most: int = PERIODS_TRIED) -> list[flo
 
 
 class Periods:
-    """The periods among the hyper-parameters of a kernel: what the spectrum says about them, and their units.
+    """The periods among the hyper-parameters of a kernel: their spectral candidates, and their units.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Periods:
     X : inputs of the kernel
     Y : array of shape (n, n_targets)
     names : list of str
-        Of all hyper-parameters, in the order of theta.
+        Names of all hyper-parameters, in the order of theta.
     """
 
     def __init__(self, kernel: Kernel, X: Any, Y: np.ndarray, names: list[str]):
@@ -72,7 +72,7 @@ class Periods:
                 self.spans[place] = float(np.ptp(known, axis=0).max())
 
     def _places(self, name: str, columns: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Where in theta the period is, or that of each column, with its columns."""
+        """The index in theta of the period, or of the period of each column, with its columns."""
         if name in self.names:
             yield self.names.index(name), columns
         for i in range(columns.shape[1]):
@@ -89,7 +89,7 @@ class Periods:
         return tuple(moved)
 
     def units(self, start: np.ndarray) -> np.ndarray:
-        """1 / the change of log period that turns the ends of the data against each other by one radian; 1 for others.
+        """1 / the change of log period that shifts the phase between the ends of the data by one radian; 1 for others.
 
         A likelihood changes that fast with a period, and a search in other units jumps from peak to peak.
         """

@@ -1,4 +1,4 @@
-"""Kernels at which the search for a model begins, by what the inputs are."""
+"""Initial kernels of the model search, by type of input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from representer.kernels.stationary import RBF, Matern
 FAMILIES = {"Matern-1/2": 0.5, "Matern-3/2": 1.5, "Matern-5/2": 2.5, "RBF": np.inf}
 """Smoothness of the kernels that are tried."""
 LINEAR = 0.1
-"""Weight of the linear part where the search starts."""
+"""Initial weight of the linear part."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Start:
     Parameters
     ----------
     kernels : dict
-        With values of all hyper-parameters.
+        With values for all hyper-parameters.
     fixed : names of hyper-parameters that are not searched
     scales : tuple of str
-        The hyper-parameters that have a length scale for each column.
+        The hyper-parameters that hold one length scale per column.
     groups : array of shape (n_columns,), optional
         Columns of the same group share a length scale.
     """
@@ -45,18 +45,18 @@ class Start:
 
     @property
     def has_columns(self) -> bool:
-        """Whether there is more than one length scale to be found."""
+        """Whether there is more than one length scale to find."""
         known = next(iter(self.kernels.values())).get_params()
         shared = self.groups is not None and len(np.unique(self.groups)) < 2
         return sum(np.size(known[name]) for name in self.scales) > 1 and not shared
 
     def relative(self, kernel: Kernel, family: str) -> dict[str, np.ndarray]:
-        """Length scales of columns as factors of those where the search starts."""
+        """Per-column length scales relative to the initial ones."""
         start, known = self.kernels[family].get_params(), kernel.get_params()
         return {name: np.asarray(known[name]) / np.asarray(start[name]) for name in self.scales}
 
     def untied(self, kernel: Kernel, family: str) -> Kernel:
-        """The kernel with the ratios of length scales of columns at which the search starts, and their mean."""
+        """The kernel with the initial ratios of per-column length scales, and the geometric mean of its own."""
         if not self.scales:
             return kernel
         start, factors = self.kernels[family].get_params(), self.relative(kernel, family)
@@ -65,7 +65,7 @@ class Start:
 
 
 def column_scales(X: np.ndarray) -> np.ndarray:
-    """A robust scale of each column: that of a normal law with its quartiles, half the range of two values."""
+    """A robust scale of each column: normal standard deviation from its quartiles, or half the range of two values."""
     low, high = np.quantile(X, [0.25, 0.75], axis=0)
     spread, deviation = (high - low) / 1.349, X.std(axis=0)
     two = np.array([len(np.unique(column[:1000])) <= 2 for column in X.T])
@@ -74,7 +74,7 @@ def column_scales(X: np.ndarray) -> np.ndarray:
 
 
 def for_numbers(X: np.ndarray, encoding: TableEncoding | None = None) -> Start:
-    """A radial kernel with a length scale for each column, plus a linear part."""
+    """A radial kernel with one length scale per column, plus a linear part."""
     scales, groups = _table_scales(X, encoding)
     kernels = {name: _radial(name, scales) + LINEAR * Linear(scales) for name in FAMILIES}
     return Start(kernels, ("right__kernel__length_scale",), ("left__length_scale",), groups)
@@ -90,9 +90,9 @@ def for_sparse(X: sparse.csr_array) -> Start:
 
 
 def for_frame(frame: Any, encoding: TableEncoding) -> Start:
-    """(c + k)(1 + sum_t w_t k_t): k of the columns of numbers as in `for_numbers`, k_t of the others.
+    """(c + k)(1 + sum_t w_t k_t): k on the numeric columns as in `for_numbers`, k_t on the others.
 
-    So each part counts by itself, and each k_t together with the numbers. Without numbers it is the sum alone.
+    So each part enters alone, and each k_t also multiplied with k. Without numeric columns it is the sum alone.
     """
     parts = [Scaled(kernel, 1.0 / len(encoding.own)) for kernel in encoding.own.values()]
     others = parts[0]
@@ -120,7 +120,7 @@ def for_given(kernel: Kernel, X: Any, weights: np.ndarray | None) -> Start:
 
 
 def _table_scales(X: np.ndarray, encoding: TableEncoding | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Length scales of columns of numbers, and their groups; two levels are as far apart as two typical numbers."""
+    """Length scales of numeric columns, and their groups; two levels are as far apart as two typical numbers."""
     scales = column_scales(X)
     if encoding is None:
         return scales * np.sqrt(X.shape[1]), None

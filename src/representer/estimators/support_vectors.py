@@ -29,15 +29,15 @@ from representer.rows.validation import check_inputs
 from representer.solvers import smo
 
 QUICK = 5e-3
-"""Seconds of a fit up to which most of it is the interpreter's, which one thread has at a time."""
+"""Seconds of a fit up to which the interpreter, which runs one thread at a time, takes most of it."""
 SVM_ADVICE = "use a larger tol or max_iter, a smaller C, or scale the inputs"
 
 
 def usual_scale(X: Any, weights: np.ndarray | None) -> float:
     """The length scale at which 1 / (2 length_scale^2) = 1 / (n_columns Var(X)): scikit-learn's ``gamma="scale"``.
 
-    The variance is that of all entries together, those that a sparse matrix does not store included; with weights, of
-    rows that are so often there.
+    The variance is that of all entries together, including those that a sparse matrix does not store; weights count as
+    repetitions of rows.
     """
     rows = checks.vectors(X, "RBF")
     share = np.full(rows.shape[0], 1.0) if weights is None else weights
@@ -51,14 +51,14 @@ def usual_scale(X: Any, weights: np.ndarray | None) -> float:
 
 
 class SupportVectorMachine(KernelEstimator):
-    """What all support vector machines share: kernel, plan, certificate, and functions of few points."""
+    """What all support vector machines share: kernel, plan, certificate, and functions on the support vectors."""
 
     C: float
     support_: np.ndarray
     _bounded = True  # whether the duality gap bounds the error of f
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """How `fit` would solve for these inputs, and the memory and time that it takes."""
+        """How `fit` would solve for these inputs, and the memory and time it takes."""
         kernel, budget = self._definite_kernel(X, None), self._budget()
         if isinstance(X, Rows) or is_approximation(kernel):
             return self._spanned(kernel, X).plan(X, budget)
@@ -70,7 +70,7 @@ class SupportVectorMachine(KernelEstimator):
         refuse(kernel, f"The dual of {type(self).__name__}", "SVC, SVR, or an exact kernel")
 
     def _with_search(self, plan: Plan, gram: Gram, memory: int, targets: int = 1) -> Plan:
-        """The plan of a machine without a search."""
+        """The plan including the search, which this machine does not have."""
         return plan
 
     def _most_iterations(self) -> int:
@@ -83,8 +83,8 @@ class SupportVectorMachine(KernelEstimator):
             kernel = RBF(usual_scale(X, weights)) if self.kernel == "rbf" else self._kernel_for(X, weights)
         if not kernel.definite:
             warn_user(
-                f"{kernel!r} is not positive semidefinite, so that the dual has several stationary points, of which "
-                "the fit finds one, and the gap bounds nothing; representer.psd.report says how far it is off.",
+                f"{kernel!r} is not positive semidefinite, so the dual may have several stationary points, of which "
+                "the fit finds one, and the gap bounds nothing; representer.psd.report says how far off it is.",
                 UserWarning,
             )
         return kernel
@@ -97,7 +97,7 @@ class SupportVectorMachine(KernelEstimator):
         return budget if self.max_iter != -1 else replace(budget, max_iter=max(10**7, 100 * n))
 
     def _fit_one(self, problem: BoxProblem, start: np.ndarray | None = None, plan: Plan | None = None) -> Result:
-        """The solution of a single dual, whose plan is its cost when not given."""
+        """The solution of a single dual; when no plan is given, it is planned here."""
         budget = self._limited(self._budget(), problem.n)
         plan = smo.cost(problem, budget) if plan is None else plan
         plan.require()
@@ -107,12 +107,12 @@ class SupportVectorMachine(KernelEstimator):
     def _keep(
         self, gram: Gram, coef: np.ndarray, intercept: Any, results: list[Result], seconds: float, taken: int
     ) -> None:
-        """Keep f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column for each function.
+        """Store f = b + sum_i c_i k(x_i, .) over the support vectors alone; coef has one column per function.
 
         ``taken`` are the bytes of the matrices.
         """
         self.kernel_ = kernel = gram.kernel
-        # a constant function still needs a point that has the type of its inputs
+        # a constant function still needs one point of the type of its inputs
         points = self.support_ if len(self.support_) else np.arange(1)
         columns = coef[points, 0] if coef.shape[1] == 1 else coef[points]
         inputs = gram.row_inputs
@@ -141,7 +141,7 @@ class SupportVectorMachine(KernelEstimator):
     def _keep_one(
         self, gram: Gram, coef: np.ndarray, intercept: float, result: Result, taken: int | None = None
     ) -> Any:
-        """Keep a single function, whose matrices took the bytes of its certificate when not given."""
+        """Store a single function; ``taken``, the bytes of its matrices, defaults to those of the certificate."""
         self.support_, certificate = np.flatnonzero(coef), result.certificate
         taken = certificate.bytes if taken is None else taken
         self._keep(gram, coef[:, None], intercept, [result], certificate.seconds, taken)
@@ -151,7 +151,7 @@ class SupportVectorMachine(KernelEstimator):
 
     @property
     def coef_(self) -> np.ndarray:
-        """w with f(x) = <w, x> + b, where the kernel is linear: a row for each pair of classes, or a single one."""
+        """w with f(x) = <w, x> + b, where the kernel is linear: one row per pair of classes, or a single row."""
         return np.atleast_2d(super().coef_)
 
     def _values(self, X: Any) -> np.ndarray:
@@ -165,7 +165,7 @@ class SupportVectorMachine(KernelEstimator):
 
 
 def in_order(work: Callable[[Any], Any], tasks: list[Any], pool: ThreadPoolExecutor, quick: float) -> Iterator[Any]:
-    """work(task) for each task, on the pool's threads unless the first one takes less than so many seconds."""
+    """work(task) for each task, on the pool's threads unless the first one takes less than ``quick`` seconds."""
     alone = False
     if quick > 0.0:
         start = perf_counter()
@@ -176,7 +176,7 @@ def in_order(work: Callable[[Any], Any], tasks: list[Any], pool: ThreadPoolExecu
 
 
 def upper_bounds(C: Any, weights: np.ndarray) -> np.ndarray:
-    """C w_i, the greatest value of each coefficient."""
+    """C w_i, the upper bound of each coefficient."""
     most = checks.positive(C, "C") * weights
     way_out = "use a smaller C, such as 1e10, which is a hard margin for most data"
     require_bounded(float(most.max()), "C times the largest sample_weight", way_out)
@@ -184,17 +184,17 @@ def upper_bounds(C: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def hinge_dual(K: Operator, positive: np.ndarray, most: np.ndarray) -> BoxProblem:
-    """The dual of a machine with these samples on the positive side, and coefficients of at most so much."""
+    """The dual of a machine with these positive samples, and these upper bounds on the absolute coefficients."""
     return BoxProblem(K, np.where(positive, 1.0, -1.0), np.where(positive, 0.0, -most), np.where(positive, most, 0.0))
 
 
 def check_nu(nu: Any) -> None:
-    """Raise if nu is not a fraction."""
+    """Raise if nu is not in (0, 1]."""
     if not isinstance(nu, Real) or not 0.0 < float(nu) <= 1.0:
         raise ValueError(f"nu is {nu!r}; it must be a number above 0 and at most 1.")
 
 
 def filled(most: np.ndarray, total: float) -> np.ndarray:
-    """Numbers between 0 and `most` that sum up to the total: the first ones full, one in part, the others empty."""
+    """Values between 0 and ``most`` with this total: the first ones at their bound, one in between, the others zero."""
     before = np.cumsum(most) - most
     return np.clip(total - before, 0.0, most)

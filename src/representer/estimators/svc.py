@@ -49,7 +49,7 @@ class _Dual(NamedTuple):
 
 
 class PairwiseClassifier(ClassifierMixin):
-    """What C-SVC and nu-SVC share: one machine for each pair of classes, votes, probabilities."""
+    """What C-SVC and nu-SVC share: one machine per pair of classes, votes, probabilities."""
 
     _weighs_classes = True
 
@@ -105,7 +105,7 @@ class PairwiseClassifier(ClassifierMixin):
     def _planned(self, X: Any, sizes: np.ndarray, weights: np.ndarray | None) -> tuple[Gram, Plan]:
         """K, and the plan for classes of these sizes."""
         several = len(sizes) > 2
-        # rows of several classes are prepared when their pair needs them
+        # rows of several classes are prepared lazily, when their pair needs them
         kernel, later = self._definite_kernel(X, weights), several and not pairs_are_small(sizes)
         gram = self._gram(kernel, X, on_demand=later)
         budget = self._budget()
@@ -117,7 +117,7 @@ class PairwiseClassifier(ClassifierMixin):
         return gram
 
     def _class_weighted(self, codes: np.ndarray, weights: np.ndarray, given: np.ndarray | None) -> np.ndarray:
-        """Weights of the samples times those of their classes, of which none may vanish."""
+        """Sample weights times class weights; no class may have total weight zero."""
         if (factors := self.class_weight if self._weighs_classes else None) is not None:
             y = self.classes_[codes]
             weights = weights * compute_class_weight(factors, classes=self.classes_, y=y, sample_weight=given)[codes]
@@ -134,8 +134,8 @@ class PairwiseClassifier(ClassifierMixin):
     ) -> tuple[list[_Dual], list[Result], int]:
         """The pairs of classes, their results, and the bytes of their matrices.
 
-        Pairs share kernel values where those of all fit the memory, and are solved at the same time, one on each
-        thread; others one by one.
+        Where all kernel values fit the memory, pairs share them and are solved in parallel, one per thread; otherwise
+        one by one.
         """
         budget, order, reason = self._budget(), np.argsort(codes, kind="stable"), plan.reason
         edges = np.searchsorted(codes[order], np.arange(len(self.classes_) + 1))
@@ -160,7 +160,7 @@ class PairwiseClassifier(ClassifierMixin):
                 for result in in_order(solve, list(range(len(pairs))), pool, QUICK if doubles else 0.0):
                     results.append(result)
                     progress.count("pairs of classes", len(results), len(pairs))
-            finally:  # after an error, or an interruption, other pairs do not go on
+            finally:  # after an error or an interrupt, stop the other pairs
                 stop.set()
         own = max(result.certificate.bytes for result in results)
         return duals, results, matrices.nbytes + min(threads, len(pairs)) * own
@@ -171,7 +171,7 @@ class PairwiseClassifier(ClassifierMixin):
         return smo.solve(problem, self._limited(budget, problem.n), reason, self._start(problem))
 
     def _in_rows(self, coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Coefficients as LIBSVM lays them out: one of class a has its part against b in row b, or b - 1 if b > a."""
+        """Coefficients in LIBSVM's layout: those of class a against class b are in row b, or b - 1 if b > a."""
         if coef.shape[1] == 1:
             return coef.T
         out = np.zeros((len(self.classes_) - 1, len(coef)))
@@ -183,7 +183,7 @@ class PairwiseClassifier(ClassifierMixin):
     def _calibrate(
         self, gram: Gram, duals: list[_Dual], weights: np.ndarray, plain: np.ndarray, found: Iterable[Any]
     ) -> None:
-        """A sigmoid for each pair, fitted to leave-one-out scores, with weights of samples but not of classes."""
+        """One sigmoid per pair, fitted to leave-one-out scores with sample weights but not class weights."""
         self._sigmoids = []
         for (rows, positive), (result, (coef, intercept)) in zip(duals, found, strict=True):
             problem = self._problem(gram.take(rows) if len(duals) > 1 else gram, positive, weights[rows])
@@ -191,14 +191,14 @@ class PairwiseClassifier(ClassifierMixin):
             self._sigmoids.append(Sigmoid.fit(left_out(problem, result) * scale + intercept, positive, plain[rows]))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) for two classes; for more one column for each class ("ovr") or for each pair of classes ("ovo")."""
+        """f(x) for two classes; for more, one column per class ("ovr") or per pair of classes ("ovo")."""
         values = self._values(X)
         if len(self.classes_) == 2 or self.decision_function_shape == "ovo":
             return values
         return self._by_class(values)
 
     def _by_class(self, values: np.ndarray) -> np.ndarray:
-        """Votes of the pairs, with ties broken by the sums of their values, squeezed to less than half a vote."""
+        """Votes of the pairs, with ties broken by the sums of their values, squashed to less than half a vote."""
         votes, sums = self._votes(values), np.zeros((len(values), len(self.classes_)))
         for s, (a, b) in enumerate(combinations(range(len(self.classes_)), 2)):
             sums[:, a] += values[:, s]
@@ -213,7 +213,7 @@ class PairwiseClassifier(ClassifierMixin):
         return votes
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the most votes of the pairs; with break_ties the greatest value of the decision function."""
+        """The class with the most pairwise votes; with break_ties, the largest value of the decision function."""
         check_is_fitted(self)
         several = len(self.classes_) > 2
         if self.break_ties and self.decision_function_shape == "ovo" and several:
@@ -231,7 +231,7 @@ class PairwiseClassifier(ClassifierMixin):
     @available_if(lambda self: self._has_probability())
     @lazily
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes: sigmoids of the pairs' values, fitted to leave-one-out scores, and coupled."""
+        """Class probabilities: sigmoids of the pairs' values, fitted to leave-one-out scores, and coupled."""
         check_is_fitted(self, "_sigmoids", msg="predict_proba is not available when fitted with probability=False.")
         values = self._values(X)
         values = values.reshape(len(values), -1)
@@ -247,9 +247,9 @@ class PairwiseClassifier(ClassifierMixin):
         return np.log(self.predict_proba(X))
 
     def slackness(self, X: Any, y: Any) -> np.ndarray:
-        """Where points sit: 1 outside the margin, 0 on it, -1 inside, for two classes.
+        """The side of the margin of each point, for two classes: 1 outside, 0 on it, -1 inside.
 
-        At the solution those outside have coefficient 0, those inside the largest one, and those on the margin any.
+        At the solution, points outside have coefficient 0, points inside the upper bound, and points on the margin any.
         """
         check_is_fitted(self)
         if len(self.classes_) != 2:
@@ -272,7 +272,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
     Parameters
     ----------
     C : float
-        Strength of the loss against the norm.
+        Strength of the loss relative to the norm.
     kernel : Kernel or str
         A kernel object on inputs of any type, or one of "rbf", "linear", "poly", "laplacian", "matern", "cosine",
         "chi2", "precomputed". scikit-learn's gamma is 1 / (2 length_scale^2); "rbf" has that of ``gamma="scale"``.
@@ -282,8 +282,8 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
     probability : bool
         Whether to calibrate probabilities, on leave-one-out scores that the fit gives almost for free.
     tune : {None, "loo"}
-        "loo" tunes C and all positive hyper-parameters of the kernel to the least leave-one-out loss of the machine
-        with rounded corners, by gradients.
+        "loo" tunes C and all positive hyper-parameters of the kernel to minimise the leave-one-out loss of the machine
+        with a smoothed hinge, by gradients.
     bounds : dict, optional
         Pairs (low, high) for hyper-parameters by name, such as ``{"length_scale": (0.1, 10.0), "C": (0.1, 100.0)}``.
     fixed : list of names
@@ -291,11 +291,11 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
     priors : dict, optional
         Distributions with a ``logpdf``, as in scipy.stats, by name.
     tol : float
-        Violation of the optimality conditions at which the dual counts as solved, as in LIBSVM.
+        KKT violation at which the dual has converged, as in LIBSVM.
     max_iter : int
-        Steps of two coefficients; -1 for max(10^7, 100 n).
+        Largest number of SMO steps; -1 for max(10^7, 100 n).
     decision_function_shape : {"ovr", "ovo"}
-        Whether `decision_function` has one column for each of several classes or for each pair of them.
+        Whether `decision_function` has one column per class or per pair of classes, where there are several.
     break_ties : bool
         Whether `predict` breaks ties of votes by the values of the pairs.
     memory : int, optional
@@ -307,11 +307,11 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
     Attributes
     ----------
     function_ : Function
-        The fitted f + b on the support vectors, with one output for each pair of classes.
+        The fitted f + b on the support vectors, with one output per pair of classes.
     support_, support_vectors_ : arrays of shape (n_support,)
         Indices of the support vectors, sorted by class, and those inputs.
     dual_coef_ : array of shape (n_classes - 1, n_support)
-        Coefficients a_i y_i, for several classes as LIBSVM lays them out.
+        Coefficients a_i y_i, for several classes in LIBSVM's layout.
     intercept_ : array of shape (n_pairs,)
     n_support_ : array of shape (n_classes,)
     classes_ : array of shape (n_classes,)
@@ -322,7 +322,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
     loo_error_ : float
         With ``tune``: the mean leave-one-out loss.
     certificate_ : Certificate
-        Primal and dual value, violation, and what it took.
+        Primal and dual value, KKT violation, and cost.
 
     Examples
     --------
@@ -373,7 +373,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
     _search_factor = 5.0  # Newton steps
 
     def _chosen(self, gram: Gram, codes: np.ndarray, weights: np.ndarray) -> Gram:
-        """K with the kernel, and C, of least leave-one-out loss of all pairs of classes."""
+        """K with the kernel, and C, that minimise the leave-one-out loss over all pairs of classes."""
         self.C_ = self._largest_C()
         reset_fitted(self, "loo_error_")
         if self.tune is None:

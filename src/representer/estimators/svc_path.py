@@ -30,21 +30,21 @@ from representer.solvers import smo
 from representer.solvers.smo.small import pair_bytes, pairs_share_doubles
 
 Distances = tuple[np.ndarray, float] | None
-"""Squared distances of all pairs, and the length that is their unit."""
+"""Squared distances of all pairs, and their unit of length."""
 
 
 class SVCPath(ClassifierMixin, KernelEstimator):
-    """`SVC` with the C and the kernel of greatest cross-validated accuracy.
+    """`SVC` with the C and the kernel of highest cross-validated accuracy.
 
-    The result is that of a grid search (for kernels with given length scales; others are fitted to all samples once),
-    but each kernel matrix is computed once for all folds, values of C and pairs of classes: rows are sorted by class
-    and fold, so that a fold is a mask of a few slices. Each C starts from the solution for the one before. Kernels that
-    differ in their length scale share the distances.
+    The result is that of a grid search (for kernels with given length scales; others are chosen once, from all
+    samples), but each kernel matrix is computed once for all folds, values of C and pairs of classes: rows are sorted
+    by class and fold, so that a fold is a mask of a few slices. Each C is warm-started from the one before. Kernels
+    that differ only in their length scale share the distances.
 
     Parameters
     ----------
     C : sequence of float
-        Strengths of the loss, tried in rising order.
+        Strengths of the loss, tried in increasing order.
     kernels : sequence of Kernel or str
         Kernels to try, on inputs of any type.
     cv : int or splitter
@@ -52,7 +52,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
     tol, threads
         As for `SVC`.
     memory : int, optional
-        Bytes that a kernel matrix of n^2 floats may take, and the distances beside it if they fit; the machine's memory
+        Bytes that a kernel matrix of n^2 floats may take, along with the distances if they fit; the machine's memory
         when not given.
 
     Attributes
@@ -65,7 +65,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         Its cross-validated accuracy.
     scores_ : array of shape (n_kernels, n_C, n_folds)
     C_ : array of shape (n_C,)
-        The values of C in rising order.
+        The values of C in increasing order.
     classes_ : array of shape (n_classes,)
 
     Examples
@@ -111,7 +111,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
 
     @atomic
     def fit(self, X: Any, y: Any) -> SVCPath:
-        """Cross-validate all of the grid, and fit the best of it to all samples."""
+        """Cross-validate the whole grid, and fit the best point of it to all samples."""
         kernels, self.C_ = self._grid()
         X = check_inputs(self, X, kernels[0], reset=True)
         self.classes_, codes = check_labels(self, X, y)
@@ -151,7 +151,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         return kernels, np.sort([upper_bounds(value, np.ones(1))[0] for value in C.tolist()])
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """How `fit` would solve for these inputs, and the memory and time that it takes; of two classes without y."""
+        """How `fit` would solve for these inputs, and the memory and time it takes; without y, for two classes."""
         y = np.arange(checks.number_of(X)) % 2 if y is None else np.asarray(y)
         codes = np.unique(y, return_inverse=True)[1]
         folds = check_cv(self.cv).get_n_splits()
@@ -163,9 +163,9 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         return ValueError(f"cv={self.cv!r} does not hold out each sample exactly once; use folds such as cv=5.")
 
     def _planned(self, kernels: list[Kernel], X: Any, codes: np.ndarray, folds: int) -> tuple[Plan, Any, bool]:
-        """The plan, the type of kernel values, and whether distances are kept for several kernels.
+        """The plan, the dtype of kernel values, and whether several kernels share stored distances.
 
-        Values are float64 where each pair of classes has few samples, and there is memory for that.
+        Values are float64 where each pair of classes has few samples, and the memory allows it.
         """
         budget, n, sizes = self._budget(), len(codes), np.bincount(codes)
         threads = self.threads or _parallel.default_threads()
@@ -186,7 +186,7 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         return plan.within(budget.memory, way_out), np.float64 if doubles else np.float32, shared
 
     def _folds(self, y: np.ndarray) -> np.ndarray:
-        """The number of the fold that holds out each sample."""
+        """The index of the fold that holds out each sample."""
         folds, times = np.zeros(len(y), int), np.zeros(len(y), int)
         for number, (_, test) in enumerate(check_cv(self.cv, y, classifier=True).split(np.zeros((len(y), 1)), y)):
             folds[test] = number
@@ -196,13 +196,13 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         return folds
 
     def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray, number: Any) -> Distances:
-        """Distances of all pairs, on which several kernels depend alone."""
+        """Distances of all pairs, for the kernels that depend on them alone."""
         scales: list[Any] = [kernel.length_scale for kernel in kernels if kernel.isotropic]
         unit = float(np.exp(np.mean(np.log(scales))))  # in which float32 does not overflow
         return _matrix(self._gram(SquaredDistance(unit), X).take(order), number).values, unit
 
     def _matrix(self, gram: Gram, distances: Distances, number: Any) -> Stored:
-        """The kernel matrix of all samples, from shared distances where they decide."""
+        """The kernel matrix of all samples, from shared distances where the kernel depends on them alone."""
         kernel: Any = gram.kernel
         if distances is None or not kernel.isotropic:
             return _matrix(gram, number)
@@ -248,8 +248,8 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         return scores
 
     def _path(self, K: Stored, first: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Values at held-out points for each C, from warm starts: shape (n_C, n_test); ``rows`` are those of K."""
-        if not first.any() or first.all():  # one class is missing in these folds: the other one wins
+        """Values at held-out points for each C, from warm starts: shape (n_C, n_test); ``rows`` are theirs of K."""
+        if not first.any() or first.all():  # one class is missing from these folds: the other one wins
             return np.full((len(self.C_), len(rows)), 1.0 if first.any() else -1.0)
         out, start, signs = np.empty((len(self.C_), len(rows))), None, np.where(first, 1.0, -1.0)
         budget = Budget(self._budget().memory, self.tol, max(10**7, 100 * len(first)))
@@ -263,12 +263,12 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         return out
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """That of the best estimator."""
+        """The decision function of the best estimator."""
         X = self._checked(X)
         return self.best_estimator_.decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Classes by the best estimator."""
+        """Classes predicted by the best estimator."""
         X = self._checked(X)
         return self.best_estimator_.predict(X)
 
@@ -279,5 +279,5 @@ class SVCPath(ClassifierMixin, KernelEstimator):
 
 
 def _matrix(gram: Gram, number: Any) -> Stored:
-    """All kernel values in float64, or in float32 from inputs that are precise enough."""
+    """All kernel values in float64, or in float32 from sufficiently precise inputs."""
     return Stored(gram, Stored.of(gram.astype(number) if number == np.float64 else precise_enough(gram), number).values)

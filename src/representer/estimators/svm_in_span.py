@@ -1,4 +1,4 @@
-"""Support vector machines in the span of a basis: primal problems with kinked losses, and functions on m centres."""
+"""Support vector machines in the span of a basis: primal problems with nonsmooth losses, and functions on m centres."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class SvmInSpan:
         return MachineInSpan(self.kernel, basis, rows, self.loss, 1.0 / self.C, **options)
 
     def plan(self, X: Any, budget: Budget) -> Plan:
-        """Of a machine of all rows."""
+        """The plan of one machine on all rows."""
         n = checks.number_of(X)
         return self.machine(rows_of(X, np.ones(n), np.ones(n))).plan(budget)
 
     def fit(self, tasks: Iterable[Rows]) -> np.ndarray:
-        """One machine for each of some rows; sets the model's function, and returns the intercepts."""
+        """One machine for each set of rows; sets the model's function, and returns the intercepts."""
         model, budget = self.model, self._budget()
         results: list[Result] = []
         with budget.progress:
@@ -81,7 +81,7 @@ class SvmInSpan:
 
 
 def classifier_in_span(model: Any, kernel: Kernel) -> SvmInSpan:
-    """The machines of a C-SVC; raise for one whose dual has no primal form of its own."""
+    """The machines of a C-SVC; raise for a machine without a primal form here."""
     if not hasattr(model, "C"):
         refuse(kernel, f"The dual of {type(model).__name__}", "SVC, or an exact kernel")
     model.C_ = model._largest_C()
@@ -89,14 +89,14 @@ def classifier_in_span(model: Any, kernel: Kernel) -> SvmInSpan:
 
 
 def fit_pairs(model: Any, X: Any, pairs: Iterable[Rows], weights: np.ndarray | None = None) -> Any:
-    """A C-SVC of one machine for each pair of classes; X and weights choose the parts of its kernel."""
+    """A C-SVC with one machine per pair of classes; X and weights choose the kernel's data-dependent parameters."""
     reset_fitted(model, "support_", "support_vectors_", "n_support_", "loo_error_")
     model.intercept_ = classifier_in_span(model, model._definite_kernel(X, weights)).fit(pairs)
     return model
 
 
 def pairs_of(X: Any, codes: np.ndarray, weights: np.ndarray) -> Iterator[Rows]:
-    """Rows and signs of each pair of classes: +1 for the second of two classes, and for the first of a pair of more."""
+    """Rows and signs of each pair of classes: +1 for the second of only two classes, and for the first of each pair."""
     n_classes = int(codes.max()) + 1
     if n_classes == 2:
         yield ArrayRows(X, np.where(codes == 1, 1.0, -1.0), weights)

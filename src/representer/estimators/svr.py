@@ -115,7 +115,7 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
     _search_factor = 5.0  # Newton steps
 
     def _chosen(self, gram: Gram, y: np.ndarray, weights: np.ndarray) -> Gram:
-        """K with the kernel, and C, of least leave-one-out loss."""
+        """K with the kernel, and C, that minimise the leave-one-out loss."""
         self.C_, budget = self._largest_C(), self._budget()
         self._with_search(smo.cost_of_pairs(gram, np.array([len(y)]), budget), gram, budget.memory).require()
         reset_fitted(self, "loo_error_")
@@ -133,8 +133,8 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
 class NuSVR(RegressorMixin, SupportVectorMachine):
     r"""minimise over f in H, b, e >= 0:  1/2 ||f||^2 + C nu e sum_i w_i + sum_i C w_i max(0, |y_i - f(x_i) - b| - e).
 
-    The width e of the tube that costs nothing is found such that nu bounds the weight of the samples outside it from
-    above and that of the support vectors from below.
+    The half-width e of the insensitive tube is found such that nu is an upper bound on the weight fraction of samples
+    outside it and a lower bound on that of the support vectors.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
     Attributes
     ----------
     epsilon_ : float
-        The width that was found.
+        The half-width e that was found.
     function_, support_, support_vectors_, dual_coef_, intercept_, kernel_, certificate_
         As for `SVR`.
     """

@@ -1,4 +1,4 @@
-"""Columns of a data frame as rows of numbers, dates, categories and gaps as well; others keep kernels of their own."""
+"""Data frames as numeric rows, including dates, categories and missing values; other columns keep their own kernels."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from representer.kernels.frame_kernels import LONG_ENOUGH, OWN_KERNELS, YEAR, Co
 from representer.kernels.missing import Missing, missing_entries
 
 MOST_INDICATORS = 30
-"""Levels up to which each of a category has a column; with more of them it has a kernel of its own."""
+"""Levels up to which a category is one-hot encoded; with more it has a kernel of its own."""
 WEEK = 7.0
-"""Days."""
+"""Days in a week."""
 SAME_PHASE = 0.02
-"""Standard deviation on the unit circle up to which dates are at the same place of a period."""
+"""Standard deviation on the unit circle up to which dates have the same phase of a period."""
 
 
 def needs_encoding(X: Any) -> bool:
-    """Whether X is a data frame with columns that are not numbers, or with gaps."""
+    """Whether X is a data frame with non-numeric columns, or with missing values."""
     if not hasattr(X, "columns") or not hasattr(X, "shape"):
         return False
     columns = [X[name] for name in X.columns]
@@ -35,9 +35,9 @@ def needs_encoding(X: Any) -> bool:
 class ColumnCode:
     """How one column becomes numbers.
 
-    Numbers and dates are counted from their median, and a gap is the median. Dates have a sine and a cosine for each
-    period as well. A category has a column for each of its levels, one for gaps among them if there are any; all are
-    zero for a level that was not there.
+    Numbers and dates are counted from their median, and missing values become the median. Dates also have a sine and a
+    cosine for each period. A category has one column per level, and one for missing values if there are any; all are
+    zero for a level that the fit did not see.
     """
 
     name: Any
@@ -50,7 +50,7 @@ class ColumnCode:
 
     @classmethod
     def of(cls, column: Any, seen: Column) -> ColumnCode:
-        """The code of a column of which is known what was seen in it."""
+        """The code of a column, given what was seen in it."""
         if seen.kind == "category":
             levels = tuple(sorted(set(_texts(column)) - {""}))
             kind = "category" if len(levels) <= MOST_INDICATORS else "own"
@@ -66,7 +66,7 @@ class ColumnCode:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns of numbers."""
+        """Names of the numeric columns."""
         if self.kind == "category":
             return [f"{self.name} = {level}" for level in self.levels] + [f"{self.name} is missing"] * self.gaps
         if self.kind != "number":
@@ -83,7 +83,7 @@ class ColumnCode:
         return ([0, *waves] + [1 + len(self.periods)] * self.gaps) if self.kind == "number" else []
 
     def encoded(self, column: Any) -> np.ndarray:
-        """The columns of numbers, of shape (n, len(names))."""
+        """The numeric columns, of shape (n, len(names))."""
         if self.kind == "category":
             texts = np.array(_texts(column), object)
             return (texts[:, None] == np.array([*self.levels, *[""] * self.gaps], object)).astype(np.float64)
@@ -97,7 +97,7 @@ class ColumnCode:
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """A data frame as rows of numbers, or as a data frame of them and of columns with kernels of their own."""
+    """A data frame as numeric rows, or as a data frame of numeric columns and columns with their own kernels."""
 
     codes: tuple[ColumnCode, ...]
     own: dict[Any, Kernel]
@@ -105,7 +105,7 @@ class TableEncoding:
 
     @classmethod
     def of(cls, frame: Any) -> TableEncoding:
-        """By the types of the columns, and what is in them."""
+        """The encoding by the types and contents of the columns."""
         seen = [look_at(frame[name], name) for name in frame.columns]
         codes = tuple(ColumnCode.of(frame[column.name], column) for column in seen)
         if all(code.kind == "none" for code in codes):
@@ -124,12 +124,12 @@ class TableEncoding:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns of numbers."""
+        """Names of the numeric columns."""
         return [name for code in self._numeric for name in code.names]
 
     @property
     def groups(self) -> np.ndarray:
-        """For each column of numbers the group that shares a length scale."""
+        """For each numeric column, the group that shares its length scale."""
         groups: list[int] = []
         for code in self._numeric:
             first = max(groups, default=-1) + 1
@@ -138,12 +138,12 @@ class TableEncoding:
 
     @property
     def indicators(self) -> np.ndarray:
-        """Whether each column of numbers is that of a level, or of gaps."""
+        """Whether each numeric column indicates a level, or missing values."""
         ends = [(code, name.endswith(" is missing")) for code in self._numeric for name in code.names]
         return np.array([code.kind == "category" or gap for code, gap in ends], bool)
 
     def rows(self, frame: Any) -> Any:
-        """Rows of numbers, of which no entry is missing; a data frame where columns have kernels of their own."""
+        """Numeric rows without missing entries; a data frame where columns have kernels of their own."""
         if not hasattr(frame, "columns"):
             raise TypeError(
                 f"The model was fitted to a data frame, and X is a {type(frame).__name__}; pass a data frame with the "
@@ -159,7 +159,7 @@ class TableEncoding:
         return type(frame)({**named, **{name: frame[name] for name in self.own}})
 
     def __str__(self) -> str:
-        """A line for each column."""
+        """One line per column."""
         width = max(len(str(code.name)) for code in self.codes)
         ends = {"number": "a number", "category": "a column for each level", "own": "a kernel of its own"}
         return "\n".join(
@@ -173,12 +173,12 @@ def _own_kernel(column: Column) -> Kernel:
 
 
 def _texts(column: Any) -> list[str]:
-    """Levels by name, and nothing where there is none."""
+    """Levels as strings, empty where missing."""
     return ["" if gone else str(value) for value, gone in zip(column, missing_entries(column), strict=True)]
 
 
 def _numbers(column: Any, name: Any) -> np.ndarray:
-    """Numbers, or dates as days, with NaN for gaps."""
+    """Numbers, or dates as days, with NaN for missing values."""
     if is_date(column):
         return as_days(column)
     gone = missing_entries(column)
@@ -193,14 +193,14 @@ def _numbers(column: Any, name: Any) -> np.ndarray:
 
 
 def _periods(days: np.ndarray) -> tuple[float, ...]:
-    """Of a year, a week and a day, those that dates cover twice, and in whose waves they differ.
+    """The periods among year, week and day that the dates cover twice, and in whose waves they differ.
 
-    Dates that are all of one weekday, or of one time of day, have a wave that is constant but for rounding.
+    Dates that are all of one weekday, or of one time of day, have a wave that is constant up to rounding.
     """
     span = np.ptp(days)
     return tuple(p for p in (YEAR, WEEK, 1.0) if span >= LONG_ENOUGH * p and _spread_of_phase(days, p) > SAME_PHASE)
 
 
 def _spread_of_phase(days: np.ndarray, period: float) -> float:
-    """The standard deviation of points on the circle that turns once in a period."""
+    """The standard deviation of the dates as points on the unit circle, one turn per period."""
     return float(np.sqrt(max(0.0, 1.0 - abs(np.mean(np.exp(2j * np.pi * (days % period) / period))) ** 2)))

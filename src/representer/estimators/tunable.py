@@ -1,4 +1,4 @@
-"""Estimators whose kernel and strength of the regulariser leave-one-out can find."""
+"""Estimators whose kernel and regularisation strength can be tuned by leave-one-out."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from representer.result import Plan
 from representer.solvers.leave_one_out import loo_bytes
 
 SEARCH_STEPS = 100
-"""Iterations of a search at most."""
+"""Largest number of iterations of a search."""
 
 
 class Tunable:
-    """The parameters ``tune``, ``bounds``, ``fixed`` and ``priors``, and the search that they ask for."""
+    """The parameters ``tune``, ``bounds``, ``fixed`` and ``priors``, and the search they configure."""
 
     tune: str | None
     bounds: dict | None
@@ -34,17 +34,17 @@ class Tunable:
     _search_factor = 1.0
 
     def _check_tune(self) -> None:
-        """Raise if the criterion is unknown, or what belongs to a search would be ignored."""
+        """Raise if the criterion is unknown, or if options of a search would be ignored."""
         if self.tune is not None and self.tune not in self._criteria:
             *some, last = [repr(name) for name in (None, *self._criteria)]
             raise ValueError(f"tune is {self.tune!r}; use {', '.join(some)} or {last}.")
         if isinstance(self.fixed, str):
             raise TypeError(f"fixed is {self.fixed!r}; give a list of names, such as [{self.fixed!r}].")
         if self.tune is None and (self.bounds or self.fixed or self.priors):
-            raise ValueError("bounds, fixed and priors are those of a search; use tune='loo', or leave them out.")
+            raise ValueError("bounds, fixed and priors are options of a search; use tune='loo', or leave them out.")
 
     def _search(self, criterion: Any, kernel: Kernel, strength: float) -> Tuned | None:
-        """What is found on all rows of a criterion; None where there is nothing to learn, as from constant targets."""
+        """The result of the search on all rows; None where nothing can be learned, as from constant targets."""
         if criterion.n < 2:
             raise ValueError("Leave-one-out needs more than n_samples = 1 row; use tune=None.")
         most = SEARCH_STEPS if self.max_iter < 0 else min(self.max_iter, SEARCH_STEPS)
@@ -61,7 +61,7 @@ class Tunable:
     def _search_machine(
         self, gram: Gram, parts: list[Part], weights: np.ndarray, strength: float, intercept: bool = True
     ) -> tuple[Kernel, float]:
-        """Kernel and strength of least leave-one-out loss of machines that share them; those given if there is none."""
+        """Kernel and strength that minimise the leave-one-out loss of several machines; the given ones if none do."""
         criterion = MachineErrors(
             gram.X, len(gram), parts, intercept, self._strength_name, gram.kernel.precomputed, gram.threads
         )
@@ -69,7 +69,7 @@ class Tunable:
         return (gram.kernel, strength) if found is None else (found.kernel, found.strength)
 
     def _told(self, step: Step) -> Step:
-        """A step of the search that is shown, too."""
+        """A step of the search that also shows its progress."""
         progress = Progress(getattr(self, "verbose", 0), 1e-6, step)
 
         def shown() -> bool:
@@ -95,5 +95,5 @@ class Tunable:
 
 
 def with_weight(criterion: Any, weights: np.ndarray | None) -> Any:
-    """The criterion on rows whose weight is not zero."""
+    """The criterion on rows with nonzero weight."""
     return criterion if weights is None or np.all(weights) else criterion.on(np.flatnonzero(weights))

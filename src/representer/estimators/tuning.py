@@ -1,4 +1,4 @@
-"""The kernel and strength of the regulariser of least leave-one-out loss, by L-BFGS on their logarithms."""
+"""Kernel and regularisation strength that minimise the leave-one-out loss, by L-BFGS on their logarithms."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from representer.estimators.progress import Step
 from representer.kernels.base import Kernel
 
 SEARCHED_STRENGTHS = {"alpha": (1e-10, 1e6), "strength": (1e-10, 1e6), "C": (1e-6, 1e10)}
-"""Where alpha and C are searched unless bounds are given."""
+"""Default bounds of alpha and C."""
 FIRST_SUBSET, LAST_SUBSET = 500, 2000
-"""Rows of the first search, and those up to which each next one has twice as many."""
+"""Rows of the first subset, and of the last; each has twice as many as the one before."""
 BLOCK_ROWS, MOST_BLOCKS = 1000, 20
-"""Rows of the parts into which larger sets are cut at last, and how many of them count."""
+"""Rows per block in the last stage on larger sets, and the largest number of blocks used."""
 FEW_STEPS = 8
-"""Of a search that starts where another one ended."""
+"""Iterations of a search that is warm-started from another one."""
 FIRST_STEP = 0.5
-"""How far the logarithm of the hyper-parameter with the greatest slope goes first."""
+"""Length of the first step in the logarithm of the hyper-parameter with the steepest slope."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class Tuning:
     """minimise over theta:  criterion(theta) + shrink / n sum_j (r_j - their mean)^2 - log prior / n.
 
     theta are the logarithms of the kernel's hyper-parameters and of the strength of the regulariser, and
-    r_j = log l_j - log s_j those of the length scales of columns relative to usual ones: shrinking keeps the ratios of
-    the s_j.
+    r_j = log l_j - log s_j those of the per-column length scales relative to usual ones: shrinkage is towards the
+    ratios of the s_j.
 
     Parameters
     ----------
     criterion : Criterion
         Such as the logarithm of the mean leave-one-out loss.
     shrink : float
-        Infinite for length scales of columns that keep the ratios with which they start.
+        Infinite for per-column length scales that keep their initial ratios.
     usual : Kernel, optional
-        With the length scales s_j; the kernel at which the search starts when not given.
+        With the length scales s_j; the initial kernel when not given.
     groups : array of shape (n_columns,), optional
         Columns of the same group have length scales that keep their ratios, and count as one.
     bounds : dict, optional
@@ -70,10 +70,10 @@ class Tuning:
     priors: dict | None = None
     max_iter: int = 100
     tol: float = 1e-9
-    """Gain of a step, as a part of the objective, below which the search ends."""
+    """Gain of a step, as a fraction of the objective, below which the search has converged."""
 
     def run(self, kernel: Kernel, strength: float, step: Step = lambda: False) -> Tuned:
-        """From a kernel all of whose hyper-parameters have values."""
+        """The search from a kernel with values for all its hyper-parameters."""
         parameters, names, start = self._start(kernel, strength)
         check_priors(names, self.priors, start)
         bounds = self._bounds(names, start, kernel)
@@ -110,10 +110,10 @@ class Tuning:
         return Tuned(kernel, strength, float(found.fun), values[0], error, search)
 
     def _minimum(self, objective: Objective, box: np.ndarray, step: Step) -> Any:
-        """By L-BFGS from zero, until two steps in a row gain less than the tolerance.
+        """The minimum by L-BFGS from zero, until two steps in a row gain less than the tolerance.
 
-        The first step goes along the gradient. Its length is no measure of how far a minimum is, so that variables are
-        scaled: a step of the length of a flat gradient would gain nothing, and end the search.
+        The first step goes along the gradient, whose length does not measure the distance to a minimum, so variables
+        are scaled: a step of the length of a small gradient would gain nothing, and end the search.
         """
         at_start = objective(np.zeros(len(box)))
         steepest = float(np.abs(at_start[1]).max(initial=0.0))
@@ -141,7 +141,7 @@ class Tuning:
         return found
 
     def _directions(self, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Z of theta = start + Z z, with one entry of z for those that move together, and which of z are shrunk."""
+        """Z of theta = start + Z z, with one entry of z for each set of tied parameters, and which of z are shrunk."""
         scales = [name.split("[")[0].endswith("length_scale") and "[" in name for name in names]
         ties = []
         for name, is_scale in zip(names, scales, strict=True):
@@ -187,13 +187,13 @@ class Tuning:
         return value - prior / self.criterion.n, gradient - slopes / self.criterion.n
 
     def on(self, rows: np.ndarray) -> Tuning:
-        """The same on some of the rows."""
+        """The same tuning on a subset of the rows."""
         return replace(self, criterion=self.criterion.on(rows))
 
     def in_stages(self, kernel: Kernel, strength: float, step: Step = lambda: False) -> Tuned:
-        """From subsets of 500 rows over ever larger ones to all rows, in blocks where there are many of them.
+        """The search on growing subsets, from 500 rows to all rows, in blocks where there are many of them.
 
-        The last stage has the last word: where its criterion says that nothing was gained, the start is kept.
+        The last stage decides: where its criterion shows no gain, the start is kept.
         """
         n, order = self.criterion.n, np.random.default_rng(0).permutation(self.criterion.n)
         _, names, start = self._start(kernel, strength)
@@ -214,7 +214,7 @@ class Tuning:
         return replace(kept, at_start=untuned.objective, strength=again._for_all_rows(kept, order, step))
 
     def _for_all_rows(self, found: Tuned, order: np.ndarray, step: Step) -> float:
-        """The strength for all rows, from what is best for a thousand and for two thousand of them.
+        """The strength for all rows, from the best ones for a thousand and for two thousand of them.
 
         See `carried_over`.
         """
@@ -238,7 +238,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A kernel and a strength, and the objective that they have."""
+    """A kernel and a strength, and their objective."""
 
     kernel: Kernel
     strength: float
@@ -250,9 +250,9 @@ class Tuned:
     search: Search
 
     def warn(self, given: dict | None) -> None:
-        """Warn of hyper-parameters that ended at a bound, of which some are given.
+        """Warn of hyper-parameters that ended at a bound; ``given`` are the user's bounds.
 
-        A length scale of a column that grew as far as the search goes says that the column does not matter.
+        A per-column length scale at its default upper bound means that the column does not matter.
         """
         known = {*(given or {})}
         grown = [name for name in self.search.at_bounds if "length_scale[" in name and "upper" in name]
@@ -264,31 +264,31 @@ class Tuned:
 
 
 def carried_over(smaller: float, larger: float, between: float, beyond: float) -> float:
-    """The strength for more rows by the power law through those that are best for two numbers of rows.
+    """The strength for more rows, extrapolated by the power law through the best ones for two numbers of rows.
 
-    The best alpha often grows with the number of rows, by a power of at most one, and the law is followed no further
-    than to a factor of ten. It is not followed downwards: where few rows find less alpha than fewer of them, their
-    criterion is flat, and all rows would overfit.
+    The best alpha often grows with the number of rows, by a power of at most one, and it is extrapolated by at most a
+    factor of ten. It is not extrapolated downwards: where more rows prefer a smaller alpha than fewer rows, the
+    criterion is flat, and a fit to all rows would overfit.
 
     Parameters
     ----------
     smaller, larger : float
         The best strengths for two numbers of rows.
     between, beyond : float
-        Factors from the first to the second number of rows, and from there to all. Where both numbers are the same no
-        power is known, and the second strength stays.
+        Factors from the first to the second number of rows, and from there to all. Where both numbers are equal, no
+        power is known, and the second strength is kept.
     """
     power = np.clip(np.log(larger / smaller) / np.log(between), 0.0, 1.0) if between > 1.0 else 0.0
     return float(larger * min(beyond**power, 10.0))
 
 
 def _from(found: Tuned | None, kernel: Kernel, strength: float) -> tuple[Kernel, float]:
-    """Where a search starts: what another one found, if it did."""
+    """The start of a search: the result of the previous one, if it succeeded."""
     return (kernel, strength) if found is None or found.objective >= IMPOSSIBLE else (found.kernel, found.strength)
 
 
 def evaluations(n: int) -> tuple[int, int, float]:
-    """Rows of the largest matrix of a search in stages, about how many kernel values it takes, and how long."""
+    """Rows of the largest matrix of a search in stages, and its approximate kernel values and seconds."""
     rows, steps = min(n, LAST_SUBSET), 25
     blocks = min(-(-n // BLOCK_ROWS), MOST_BLOCKS) if n > LAST_SUBSET else 0
     values = steps * rows**2 + FEW_STEPS * blocks * BLOCK_ROWS**2

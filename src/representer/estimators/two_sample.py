@@ -1,4 +1,4 @@
-"""Are two samples from the same distribution? The maximum mean discrepancy, and tests with it."""
+"""The maximum mean discrepancy, and two-sample tests based on it."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from representer.kernels.base import Kernel, require_definite, same_precision
 from representer.kernels.differences import Differences
 
 MOST_BANDWIDTHS = 1000
-"""Each one is a test of its own, with its own kernel matrix."""
+"""Largest number of bandwidths: each is a test of its own, with its own kernel matrix."""
 
 
 @dataclass(frozen=True, eq=False)
 class MMD:
-    r"""MMD(P, Q) = ||mean of k(x, .) over P - mean of k(y, .) over Q||, and the test of P = Q with it.
+    r"""MMD(P, Q) = ||mean of k(x, .) over P - mean of k(y, .) over Q||, and the test of P = Q based on it.
 
     The statistic is MMD^2, estimated by
     mean_{i != j} k(x_i, x_j) + mean_{i != j} k(y_i, y_j) - 2 mean_{ij} k(x_i, y_j). All resampled statistics come from
     one pass over tiles of the kernel matrix of both samples, which is never stored: with signs s_i = +1 for the first
-    sample and -1 for the second, each is a quadratic form s' K s up to terms linear in s. A kernel with fewer features
-    than inputs, such as `Nystroem`, has it as |Phi' s|^2, in time n m in place of n^2. Nothing is fitted, so this is a
-    frozen record of parameters; ``dataclasses.replace`` makes one with others.
+    sample and -1 for the second, each is a quadratic form s' K s up to terms linear in s. For a kernel with fewer
+    features than inputs, such as `Nystroem`, it is |Phi' s|^2, in time n m instead of n^2. Nothing is fitted, so this
+    is a frozen record of parameters; ``dataclasses.replace`` makes a modified one.
 
     Parameters
     ----------
@@ -52,21 +52,21 @@ class MMD:
         On inputs of any type. A length scale that is not given is chosen from both samples together, which keeps the
         p-value exact. The test with a list aggregates over its kernels, see ``bandwidths``.
     statistic : {"unbiased", "biased"}
-        "biased" takes the pairs i = j, too, and is the squared norm of the difference of the two mean embeddings.
+        "biased" includes the pairs i = j, and is the squared norm of the difference of the two mean embeddings.
     null : {"auto", "permutation", "wild_bootstrap", "normal"}
         "permutation" draws which inputs form the first sample. "wild_bootstrap" draws for each i whether x_i and y_i
-        change places; it needs samples of equal size, in an order that means nothing, takes a quarter of the time, and
-        the unbiased statistic then leaves out k(x_i, y_i), too. "normal" is the limit law of the mean over blocks.
-        "auto" is "permutation", and with blocks "wild_bootstrap".
+        are swapped; it needs samples of equal size, in an order without meaning, takes a quarter of the time, and the
+        unbiased statistic then also leaves out k(x_i, y_i). "normal" is the limiting distribution of the mean over
+        blocks. "auto" is "permutation", and with blocks "wild_bootstrap".
     n_permutations : int
-        Number of resamples B, of which a normal law needs none. The smallest possible p-value is 1 / (1 + B).
+        Number of resamples B; "normal" needs none. The smallest possible p-value is 1 / (1 + B).
     bandwidths : int or array, optional
-        Test with several kernels, whose length scales are these multiples of the given or chosen ones; a number of them
-        is spread from 1/16 to 4. The p-value is that of the smallest p-value over all kernels, by the same resamples:
-        the level correction of MMDAgg in the form of an exact p-value.
+        Test with several kernels, whose length scales are these multiples of the given or chosen ones; an integer
+        spreads that many from 1/16 to 4. The p-value is that of the smallest p-value over all kernels, by the same
+        resamples: the level correction of MMDAgg in the form of an exact p-value.
     block_size : int, optional
-        Average the statistic over blocks of so many pairs (x_i, y_i), in time n block_size instead of n^2; 2 gives the
-        linear-time statistic.
+        Average the statistic over blocks of this many pairs (x_i, y_i), in time n block_size instead of n^2; 2 gives
+        the linear-time statistic.
     threads : int, optional
     random_state : int or numpy Generator
 
@@ -110,7 +110,7 @@ class MMD:
     def witness(self, X: Any, Y: Any) -> Function:
         """f = mean of k(x, .) over X - mean of k(y, .) over Y, the function whose means differ most for its norm.
 
-        It is large where X has more mass and small where Y has. Its norm is the MMD by the biased statistic.
+        It is large where X has more mass and small where Y has more. Its norm is the MMD of the biased statistic.
         """
         self._check(X, Y)
         X, Y, pooled = _pool(X, Y, self.kernel)
@@ -120,7 +120,7 @@ class MMD:
         return mean_embedding(kernels[0], X) - mean_embedding(kernels[0], Y)
 
     def _check(self, X: Any, Y: Any) -> str:
-        """Raise for parameters and sample sizes that make no test; which null distribution is used."""
+        """Raise for parameters and sample sizes that allow no test; returns the null distribution to use."""
         m, n = checks.number_of(X), checks.number_of(Y)
         if min(m, n) < 2:
             raise ValueError(f"The samples have {m} and {n} inputs; a two-sample test needs at least two in each.")
@@ -185,7 +185,7 @@ class MMD:
             Outcome(float(s), float(p), values, test.kernel, method)
             for s, p, values, test in zip(statistics, pvalues, nulls, tests, strict=True)
         )
-        # of equal p-values, which are often the smallest possible, the one that stands out most
+        # among tied p-values, which are often the smallest possible, the largest standardised statistic
         scores = statistics / np.maximum(nulls.std(axis=1), np.finfo(np.float64).tiny)
         best = parts[int(np.lexsort((-scores, pvalues))[0])]
         if len(parts) == 1:
@@ -203,7 +203,7 @@ class MMD:
 
 
 class _Permutation:
-    """MMD^2 for many ways to split the inputs of both samples into two of the same sizes."""
+    """MMD^2 for many splits of the pooled inputs into two samples of the same sizes."""
 
     name = "permutation"
 
@@ -213,7 +213,7 @@ class _Permutation:
         self.diagonal = kernel.diagonal(self.inputs).astype(np.float64)
         self.gram = Gram.of(kernel, self.inputs, threads=threads)
         self.features = fewer_features(self.gram)
-        # as the signs nearly cancel, so must the matrix, or else its large mean drowns the rest in rounding
+        # the matrix is centred like the signs; otherwise rounding of its large mean would drown the rest
         if self.features is not None:
             self.features = self.features - self.features.mean(axis=0, dtype=np.float64).astype(self.features.dtype)
             self.shift = 0.5 * (self.diagonal - np.einsum("ij,ij->i", self.features, self.features, dtype=np.float64))
@@ -224,11 +224,11 @@ class _Permutation:
 
     @property
     def slack(self) -> float:
-        """Rounding of the statistic if all inputs are alike."""
+        """Rounding of the statistic if all inputs are equal."""
         return 8 * float(np.finfo(self.inputs.dtype).eps) * self.diagonal.max() / len(self.inputs)
 
     def signs(self, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """The observed signs and permutations of them, as columns, so many at a time as the memory allows."""
+        """The observed signs and permutations of them, as columns, as many at a time as the memory allows."""
         observed = np.where(np.arange(len(self.inputs)) < self.m, 1, -1).astype(np.int8)
         for part in _parallel.split(n_permutations, max(1, SIGN_BYTES // len(observed))):
             signs = np.empty((len(observed), 1 + part.stop - part.start), np.int8)
@@ -262,14 +262,14 @@ class _Permutation:
 
 
 class _Bootstrap:
-    """MMD^2 for many ways to exchange x_i and y_i, over all pairs of i or those inside of blocks."""
+    """MMD^2 for many random swaps of x_i and y_i, over all pairs of i or those within blocks."""
 
     name = "wild bootstrap"
 
     def __init__(self, kernel: Kernel, pooled: Any, statistic: str, block: int | None, threads: int | None):
         self.kernel, self.unbiased, self.threads = kernel, statistic == "unbiased", threads
         self.differences = Differences(kernel)
-        inputs = kernel.prepare(pooled)  # together: some kernels know only words that they have seen
+        inputs = kernel.prepare(pooled)  # together, as some kernels only know the words they have seen
         half = len(inputs) // 2
         self.n = half if block is None else half // block * block
         self.block = self.n if block is None else block
@@ -280,11 +280,11 @@ class _Bootstrap:
 
     @property
     def slack(self) -> float:
-        """Rounding of the statistic if all inputs are alike."""
+        """Rounding of the statistic if all inputs are equal."""
         return 8 * float(np.finfo(self.inputs.dtype).eps) * self.size / np.sqrt(self.n * self.block)
 
     def signs(self, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """Ones and random signs, as columns, so many at a time as the memory allows."""
+        """Ones and random signs, as columns, as many at a time as the memory allows."""
         for part in _parallel.split(n_permutations, max(1, SIGN_BYTES // self.n)):
             signs = np.empty((self.n, 1 + part.stop - part.start), np.int8)
             # a multiple of four rows, as four numbers come from one random word
@@ -314,7 +314,7 @@ class _Bootstrap:
 
 
 def _pool(X: Any, Y: Any, kernel: Any) -> tuple[Any, Any, Any]:
-    """X and Y in the same precision, and all their inputs."""
+    """X and Y in the same precision, and the pooled inputs."""
     X, Y = same_precision(X, Y)
     shapes = getattr(X, "shape", ()), getattr(Y, "shape", ())
     if all(shapes) and shapes[0][1:] != shapes[1][1:]:
