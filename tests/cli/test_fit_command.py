@@ -72,7 +72,7 @@ BAD = {
     "one class": (["good.csv", "--target", "one"], "one value only"),
     "id": (["good.csv", "--target", "id"], "is an id"),
     "empty target": (["good.csv", "--target", "gone"], "missing in all rows"),
-    "twice": (["twice.csv", "--target", "a"], "two columns of the name 'a'"),
+    "twice": (["twice.csv", "--target", "a"], "two columns named 'a'"),
     "type": (["good.csv", "--target", "price", "--type", "price"], "has no type"),
     "types": (["good.csv", "--target", "price", "--type", "one=colour"], "it may be one of"),
     "loss": (["good.csv", "--target", "price", "--loss", "poison"], "did you mean 'poisson'?"),

@@ -105,7 +105,7 @@ def test_content_has_a_hash(tmp_path):
         (b"\x89PNG\x00\x00\x1a", "holds binary data"),
         (b"<html><body>no</body></html>", "looks like HTML"),
         (b'{"a": 1}', "looks like HTML, XML, JSON"),
-        (b"a,b,a\n1,2,3\n", "two columns of the name 'a'"),
+        (b"a,b,a\n1,2,3\n", "two columns named 'a'"),
         (b"1.5,2\n3,4\n", "numbers in place of column names"),
         (b"a,,b\n1,2,3\n", "Column 2 of"),
         (b"a,b\n1,2\n3,4,5\n6,7\n", "Row 3 of"),

@@ -39,7 +39,7 @@ def test_tasks():
         (["x", "x"], {}, "one value only, 'x'"),
         (["x", None, "x"], {}, "one value only"),
         ([f"u{i}" for i in range(40)], {}, "is an id"),
-        ([f"a long text {i}" for i in range(40)], {}, "taken for a text"),
+        ([f"a long text {i}" for i in range(40)], {}, "looks like a text"),
         (["a", "b", "c"], {"loss": "poisson"}, "has classes"),
         ([1.5, 2.5, 0.5], {"loss": "poisson"}, "is for counts"),
         ([1.5, 2.5, 0.5], {"loss": "poison"}, "did you mean 'poisson'"),

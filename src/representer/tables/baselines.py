@@ -20,12 +20,12 @@ CONSTANTS = {
 }
 LINEAR_MODEL = "a linear model"
 LINEAR_ROWS = {"classification": 50_000, "counts": 50_000, "quantiles": 2000}
-"""Rows that linear models without a closed form are fitted to, evenly spaced."""
+"""Largest number of rows, evenly spaced, for linear models without a closed form."""
 Baseline = Callable[[Any], Predictions]
 
 
 def constant(target: Target, y: np.ndarray) -> Baseline:
-    """The mean, the frequencies of classes or the quantiles of the training rows."""
+    """The mean, the class frequencies or the quantiles of the training rows."""
     if target.is_classes:
         shares = np.array([np.mean(y == name) for name in target.classes])
 
@@ -42,7 +42,7 @@ def constant(target: Target, y: np.ndarray) -> Baseline:
 
 
 def linear(target: Target, frame: Any, y: np.ndarray) -> Baseline:
-    """Ridge, logistic, Poisson or quantile regression on standardised columns and indicators of levels."""
+    """Ridge, logistic, Poisson or quantile regression on standardised columns and one-hot encoded levels."""
     design, n = NumericDesign.of(frame), len(y)
     some = np.unique(np.linspace(0, n - 1, min(n, LINEAR_ROWS.get(target.task, n))).astype(int))
     if target.is_classes:

@@ -1,4 +1,4 @@
-"""How columns become what a kernel sees: the same at fit and at predict, and saved with the model."""
+"""How columns are transformed for the kernel: the same at fit and at predict, and saved with the model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from representer.tables.outcome import TableColumn
 from representer.tables.reading import TableError, nearest, polars_library
 
 KNOTS = 200
-"""Quantiles by which a column is straightened."""
+"""Number of quantiles of a quantile transform."""
 WORDS = {
-    "category": "a kernel of equal levels; a level that was not in the table is unlike all of them",
-    "text": "a kernel of words, or of letters where cells are short",
-    "sequence": "a kernel of words of letters",
-    "id": "left out: it tells rows apart, and says nothing of new ones",
+    "category": "a categorical kernel; a level that was not in the table is unlike all others",
+    "text": "a kernel on words, or on letters where cells are short",
+    "sequence": "a kernel on words of letters (k-mers)",
+    "id": "left out: it identifies rows, and says nothing about new ones",
     "constant": "left out",
     "empty": "left out",
     "skipped": "left out",
@@ -27,37 +27,37 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Treatment:
-    """How one column is read, and what is made of it."""
+    """How one column is read and transformed."""
 
     name: str
     type: str
     format: str = ""
     transform: str = ""
-    """Of numbers: "", "logarithm" or "quantiles"."""
+    """For numbers: "", "logarithm" or "quantiles"."""
     unit: float = 0.0
-    """The logarithm is that of x, or with a unit u that of 1 + x / u, for columns with zeros."""
+    """The logarithm is log x, or with a unit u log(1 + x / u), for columns with zeros."""
     knots: np.ndarray | None = None
-    """Quantiles that have evenly spaced probabilities."""
+    """Quantiles at evenly spaced probabilities."""
 
     @property
     def words(self) -> str:
-        """What the kernel sees, for people."""
+        """What the kernel sees, in words."""
         if self.type == "number":
             log = "its logarithm" if self.unit == 0.0 else f"log(1 + x / {self.unit:.3g})"
-            return {"": "as it is", "logarithm": log, "quantiles": "its quantiles, as of a normal law"}[self.transform]
+            return {"": "as it is", "logarithm": log, "quantiles": "its normal quantiles"}[self.transform]
         if self.type == "date":
             times = self.format in TIMES_OF_DAY
-            return "sine and cosine of the time of day" if times else "days, and waves of a year, a week and a day"
+            return "sine and cosine of the time of day" if times else "days, and yearly, weekly and daily waves"
         return WORDS[self.type]
 
     @property
     def wave_names(self) -> tuple[str, ...]:
-        """Of the columns that a time of day becomes."""
+        """Names of the columns that a time of day becomes."""
         is_time = self.type == "date" and self.format in TIMES_OF_DAY
         return (f"{self.name} (sine)", f"{self.name} (cosine)") if is_time else ()
 
     def cells(self, column: Any, source: str) -> Any:
-        """The column with the type that it had in the fit; an error says which cell has another one."""
+        """The column with the type it had in the fit; an error names a cell of another type."""
         polars = polars_library()
         words, dtype = str(column.dtype) == "String", column.dtype
         if self.type == "number":
@@ -104,7 +104,7 @@ class Treatment:
         return [cells]
 
     def transformed(self, values: np.ndarray) -> np.ndarray:
-        """Numbers on the scale that the kernel sees; what is below the range of a logarithm is at its lower end."""
+        """Numbers on the scale that the kernel sees; values below the domain of a logarithm are clipped."""
         if self.transform == "logarithm":
             with np.errstate(invalid="ignore"):
                 inner = values if self.unit == 0.0 else 1.0 + values / self.unit
@@ -116,7 +116,7 @@ class Treatment:
 
 
 def levels_of(column: Any, polars: Any) -> Any:
-    """Levels as words, the same ones from files and from frames: whole numbers without .0, truth values in small."""
+    """Levels as strings, the same from files and from frames: integers without .0, booleans in lower case."""
     if column.dtype.is_float():
         there = column.fill_nan(None)
         whole = there.drop_nulls()
@@ -125,7 +125,7 @@ def levels_of(column: Any, polars: Any) -> Any:
 
 
 def logarithm(treatment: Treatment, values: np.ndarray) -> Treatment | None:
-    """The treatment by a logarithm, for columns without negative numbers."""
+    """The treatment by a logarithm, for nonnegative columns; None for others."""
     there = values[np.isfinite(values)]
     if there.min() < 0.0 or not np.any(there > 0.0):
         return None
@@ -147,7 +147,7 @@ class ColumnPlan:
 
     @classmethod
     def of(cls, types: dict[str, ColumnType], target: str, without: tuple[str, ...] = ()) -> ColumnPlan:
-        """Every used column as it is."""
+        """The plan with every used column as it is."""
         used = [each for each in types.values() if each.used and each.name not in (target, *without)]
         if not used:
             facts = "; ".join(f"{each.name}: {each.why}" for each in types.values() if each.name != target)
@@ -168,7 +168,7 @@ class ColumnPlan:
 
     @property
     def owners(self) -> dict[str, str]:
-        """The columns of the table behind those that a kernel sees under other names."""
+        """The table columns behind those that a kernel sees under other names."""
         return {name: each.name for each in self.treatments for name in each.wave_names}
 
     def with_treatment(self, treatment: Treatment) -> ColumnPlan:
@@ -176,7 +176,7 @@ class ColumnPlan:
         return ColumnPlan(tuple(treatment if each.name == treatment.name else each for each in self.treatments))
 
     def notes(self, types: dict[str, ColumnType]) -> tuple[TableColumn, ...]:
-        """A line for each column of the table, used or not, the target aside."""
+        """One note per column of the table, used or not."""
         known = {each.name: each for each in self.treatments}
         return tuple(_note(each, known.get(each.name)) for each in types.values())
 

@@ -1,7 +1,7 @@
-"""What the columns of a table are, by stated rules.
+"""The types of the columns of a table, by stated rules.
 
-In this order, for cells that are there: none (empty), one value (constant), numbers without leading zeros, dates and
-times, sequences, all different words (id), few levels (category), and texts.
+In this order, for nonmissing cells: none (empty), one value (constant), numbers without leading zeros, dates and times,
+sequences, few levels (category), texts of several words, all different words (id), and other texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from representer.kernels.frame_kernels import DNA_LENGTH, DNA_LETTERS, FEW_LEVEL
 from representer.tables.reading import Table, TableError, nearest, polars_library
 
 TYPES = ("number", "category", "date", "text", "sequence", "skipped")
-"""What a user may declare a column to be."""
+"""Types that a user may declare."""
 DATE_FORMATS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y"),
     *("%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
@@ -27,20 +27,20 @@ TIME_ENDINGS = (
 )
 TIMES_OF_DAY = ("%H:%M", "%H:%M:%S")
 ID_NAME = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|idx|rownames?|unnamed.*)$")
-"""Names of integers that only tell rows apart."""
+"""Names of integer columns that only identify rows."""
 PROTEIN_LETTERS = set("ACDEFGHIKLMNPQRSTVWYXacdefghiklmnpqrstvwyx-")
 PROTEIN_LENGTH = 12
 TEXT_WORDS = 3.0
-"""Words of a cell on average from which a column is text."""
+"""Mean number of words per cell from which a column is text."""
 NUMERIC, COMMA = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", r"^[+-]?\d+,\d+$"
 GROUPED = {
     "1,000.0": (r"^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$", r",\d{3}[,.]", NUMERIC),
     "1.000,0": (r"^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$", r"\.\d{3}[.,]", r"^[+-]?\d+(,\d*)?$"),
 }
-"""Numbers whose thousands are apart, by an example; what in them no decimal fraction has; and numbers below 1000."""
+"""Thousands separators, by example: grouped numbers, a part that no decimal fraction has, and numbers below 1000."""
 MONTH = r"^(\d{1,2}[- ])?[A-Za-z]{3,9}[- .]"
 NEARLY = 0.5
-"""Share of numbers from which other words in a column are spoken of."""
+"""Fraction of numbers from which the other words of a column are reported."""
 DAY_FIRST = ", the day first"
 DECLARED = "declared by you"
 LEADING_ZERO = r"^[+-]?0\d"
@@ -54,7 +54,7 @@ class ColumnType:
     type: str
     why: str
     format: str = ""
-    """Of dates and times of day; of numbers "," for decimal commas, "1,000.0" and "1.000,0" for thousands apart."""
+    """Format of dates and times; for numbers, "," is a decimal comma, "1,000.0" and "1.000,0" group thousands."""
     missing: int = 0
     distinct: int = 0
 
@@ -65,7 +65,7 @@ class ColumnType:
 
 
 def column_types(table: Table, declared: dict[str, str] | None = None) -> dict[str, ColumnType]:
-    """The type of each column; ``declared`` has those that the user knows better."""
+    """The type of each column; ``declared`` has those given by the user."""
     declared = declared or {}
     for name, kind in declared.items():
         if name not in table.frame.columns:
@@ -151,7 +151,7 @@ def _words(there: Any, name: str, distinct: int, commas_separate: bool) -> tuple
 
 
 def _nearly_numbers(words: Any) -> str:
-    """What to say of a column that would be one of numbers without a few words."""
+    """A note on a column that would be numeric but for a few words."""
     numbers = words.str.contains(NUMERIC)
     if numbers.mean() < NEARLY or words.str.contains(LEADING_ZERO).any():
         return ""
@@ -165,12 +165,12 @@ def _numbers(values: np.ndarray, name: str, distinct: int, how: str) -> tuple[st
         if np.ptp(finite) == len(finite) - 1 and np.all(np.abs(np.diff(finite)) == 1.0):
             return "id", "counts the rows", how
         if ID_NAME.search(name.strip().lower()):
-            return "id", "a different whole number in each row, and its name", how
+            return "id", "a different integer in each row, and its name", how
     return "number", f"numbers from {finite.min():.6g} to {finite.max():.6g}" if len(finite) else "infinite", how
 
 
 def _number_format(words: Any, commas_separate: bool) -> str:
-    """How these words are numbers, if they are: with commas, with thousands apart, or "" for plain ones."""
+    """The number format of these words, if they are numbers: decimal commas, thousands separators, or "" for plain."""
     for how, (form, sure, small) in GROUPED.items():
         apart = words.str.contains(form)
         is_sure = words.str.contains(sure).any() or (how == "1,000.0" and commas_separate)
@@ -180,7 +180,7 @@ def _number_format(words: Any, commas_separate: bool) -> str:
 
 
 def plain_numbers(words: Any, how: str) -> Any:
-    """Words with points for decimals and nothing between thousands."""
+    """Words with decimal points and without thousands separators."""
     if how in GROUPED:
         words = words.str.replace_all(how[1], "", literal=True)
     return words.str.replace(",", ".", literal=True) if how in (",", "1.000,0") else words
@@ -193,7 +193,7 @@ def _is_ambiguous(words: Any, how: str) -> bool:
 
 
 def date_format(words: Any) -> str | None:
-    """The format by which all of these words are dates, or none; of dd/mm and mm/dd that which fits all."""
+    """The format in which all of these words are dates, or None; of dd/mm and mm/dd, the one that fits all."""
     return _first_format(words, [date + time for date in DATE_FORMATS for time in TIME_ENDINGS])
 
 
@@ -215,7 +215,7 @@ def _first_format(words: Any, formats: Any) -> str | None:
 
 
 def parsed_dates(words: Any, how: str) -> Any:
-    """Moments, or times of day as moments of one day; null for what has another form."""
+    """Datetimes, or times of day as datetimes of one day; null for words in another format."""
     padded = "2000-01-01 " + words if how in TIMES_OF_DAY else words
     form = f"%Y-%m-%d {how}" if how in TIMES_OF_DAY else how
     if "%H" not in form:

@@ -1,4 +1,4 @@
-"""What is wrong with a table before anything is fitted: leaks, ids, duplicates, contradictions, gaps and shifts."""
+"""Problems of a table, before anything is fitted: leaks, ids, duplicates, contradictions, missing values and shifts."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from representer.tables.scores import auc
 from representer.tables.targets import Target
 
 LEAK = 0.99
-"""R2 or AUC of a single column from which it is likely to hold the answer."""
+"""R2 or AUC of a single column from which it is likely to leak the target."""
 LEAK_ROWS, SHIFT_ROWS = 2000, 400
 MOSTLY = 0.5
-"""Share of missing values from which a column is said to be mostly missing."""
+"""Fraction of missing values from which a column is reported as mostly missing."""
 UNLIKE = 0.01
-"""p-value below which rows set aside are unlike the training rows."""
+"""p-value below which rows set aside differ from the training rows."""
 LEAST_ROWS_OF_CLASS = 10
 TIME_LIKE = 0.1
-"""Falls for each rise in the order of time, or rises for each fall, of columns that tell the time, as years do."""
+"""Largest ratio of falls to rises, or of rises to falls, in order of time, of columns that track time, as years do."""
 FEWEST_COPIES = 5
 DIFFERS, MOST_NAMED = 0.3, 3
-"""Difference of means in standard deviations from which a shifted column is named, and how many are."""
+"""Difference of means in standard deviations from which a shifted column is named, and the most that are named."""
 
 
 def examine(
@@ -74,14 +74,12 @@ def _classes(target: Target, y: np.ndarray) -> list[Finding]:
     if not target.is_classes:
         return []
     rare = [name for name in target.classes if np.sum(y == name) < LEAST_ROWS_OF_CLASS]
-    words = (
-        f"Fewer than {LEAST_ROWS_OF_CLASS} rows have the class {', '.join(rare[:5])}: do not trust what is said of it."
-    )
+    words = f"Fewer than {LEAST_ROWS_OF_CLASS} rows have the class {', '.join(rare[:5])}: do not trust results for it."
     return [Finding("rows", True, (target.name,), words)] if rare else []
 
 
 def _leaks(target: Target, frame: Any, y: np.ndarray, seed: int) -> list[Finding]:
-    """Columns that predict the target alone, judged in folds."""
+    """Columns that alone predict the target, by cross-validation."""
     some = np.sort(np.random.default_rng(seed).permutation(len(y))[:LEAK_ROWS])
     part, y = frame[some.tolist()], y[some]
     if len(y) < 40:
@@ -101,14 +99,14 @@ def _leaks(target: Target, frame: Any, y: np.ndarray, seed: int) -> list[Finding
 
 
 def _single(column: Any, target: Target, y: np.ndarray) -> np.ndarray:
-    """A column as numbers that a tree can cut: levels by the mean of other rows' targets is left to the tree."""
+    """A column as numbers that a tree can split: levels are ranked by the mean of their targets."""
     if column.dtype.is_numeric() or column.dtype.is_temporal():
         values = column.to_physical().cast(float).to_numpy().astype(np.float64)
         return np.nan_to_num(values, nan=np.nanmin(values) - 1.0 if np.isfinite(values).any() else 0.0)[:, None]
     words = np.array([str(word) for word in column.to_list()])
     levels, codes = np.unique(words, return_inverse=True)
     if len(levels) > 0.3 * len(words):
-        return np.zeros((len(words), 1))  # nothing but names
+        return np.zeros((len(words), 1))  # nearly a different name in each row
     signs = [(y == name).astype(float) for name in target.classes] if target.is_classes else [y]
     means = [np.bincount(codes, sign) / np.bincount(codes) for sign in signs]
     return np.column_stack([np.argsort(np.argsort(mean))[codes] for mean in means])
@@ -129,13 +127,13 @@ def _alone(target: Target, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def _line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The straight line of least squares."""
+    """The least-squares line."""
     centred = x - x.mean()
     return y.mean() + centred * (centred @ y) / max(float(centred @ centred), 1e-300)
 
 
 def _interpolated(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Values of the polygon through the other folds' points, which follows a smooth copy better than steps do."""
+    """Linear interpolation of the other folds' points, which follows a smooth copy better than a tree's steps do."""
     found, fold = np.empty(len(y)), np.arange(len(y)) % 5
     for i in range(5):
         known, places = np.unique(x[fold != i], return_inverse=True)
@@ -152,7 +150,7 @@ def _copies(target: Target, frame: Any, y: np.ndarray, pair: tuple[np.ndarray, n
     if inside.mean() > 0.01 and inside.sum() >= FEWEST_COPIES:
         sentence = (
             f"{inside.sum():,} of {len(test):,} rows set aside have the same inputs as a training row: if they are "
-            "copies, the scores are too good; remove copies, or name what they share by --group."
+            "copies, the scores are too good; remove copies, or name the column they share by --group."
         )
         found.append(Finding("duplicates", True, (), sentence))
     order = np.argsort(keys, kind="stable")
@@ -168,7 +166,7 @@ def _copies(target: Target, frame: Any, y: np.ndarray, pair: tuple[np.ndarray, n
 
 
 def _without_time(frame: Any, time: str) -> Any:
-    """The columns that do not differ between earlier and later rows by themselves, as dates and years do."""
+    """The columns without those that differ between earlier and later rows by nature, as dates and years do."""
     order = np.argsort(frame[time].to_physical().to_numpy(), kind="stable")
 
     def tells_time(column: Any) -> bool:

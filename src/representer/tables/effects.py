@@ -1,4 +1,4 @@
-"""What each column does: by how much the score falls without it, and how predictions change with it."""
+"""Effects of columns: by how much the score falls without each, and how predictions change with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 SECTION_ROWS, SECTION_POINTS = 60, 25
-"""Rows that are moved along a column, and the points on the way."""
+"""Rows that are moved along a column, and the grid points along it."""
 MOST_LEVELS_SHOWN = 12
 MOST_SECTIONS = 8
 
@@ -19,13 +19,13 @@ class ColumnEffect:
 
     name: str
     importance: float
-    """By how much the first score falls when the column is shuffled among rows that the model had not seen."""
+    """Permutation importance: by how much the first score falls when the column is shuffled among unseen rows."""
     points: tuple[Any, ...] = ()
     """Values of the column, evenly spaced numbers or the most frequent words; empty where there is no section."""
     mean: tuple[float, ...] = ()
-    """The mean prediction of some rows that have all this value in the column; of a class its probability."""
+    """The mean prediction for some rows with this value in the column; for classes, the mean probability."""
     lower: tuple[float, ...] = ()
-    """Lower quartile over the rows: the column acts differently for different rows where the band is wide."""
+    """Lower quartile over the rows: where the band is wide, the column acts differently for different rows."""
     upper: tuple[float, ...] = ()
 
 
@@ -53,7 +53,7 @@ def _values(model: Any, frame: Any) -> np.ndarray:
 
 
 def _section(model: Any, rows: Any, column: Any, kind: str, importance: float) -> ColumnEffect:
-    """Predictions of the rows with each of some values in the column; of classes the probability of the last."""
+    """Predictions for the rows with each of some values in the column; for classes, the probability of the last."""
     treatment = next(each for each in model.columns.treatments if each.name == column.name)
     points = _points(column, treatment)
     moved = [rows.with_columns(column.head(1).clear().extend_constant(point, rows.height)) for point in points]
@@ -71,7 +71,7 @@ def _numbers(cells: list[Any], column: Any, treatment: Any) -> list[float]:
 
 
 def _points(column: Any, treatment: Any) -> list[Any]:
-    """Values of a column as they stand in the table."""
+    """Values of a column as they are in the table."""
     there = column.drop_nulls()
     if treatment.type == "category":
         return there.value_counts(sort=True)[column.name].head(MOST_LEVELS_SHOWN).to_list()

@@ -1,4 +1,4 @@
-"""Why a model predicts what it does for one row: which training rows and which columns made it, and what it knows."""
+"""Why a model predicts what it does for one row: contributions of training rows and columns, and its familiarity."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from representer.tables.row_shares import BY_REPRESENTERS, RowShare, row_shares
 from representer.tables.table_model import target_level
 
 REFERENCE_WORK, MOST_REFERENCES = 3e5, 16
-"""Training rows times references, and references at most, whose values removed columns have."""
-REMOVED = "A removed column has the values of some training rows; the shares are the mean over those."
+"""Largest number of training rows times references, and of references, whose values removed columns take."""
+REMOVED = "A removed column takes the values of some training rows; the shares are averaged over those."
 
 
 @dataclass(frozen=True)
@@ -32,28 +32,28 @@ class RowExplanation:
     """What f is: the prediction, its logarithm, or the score of a class."""
     value: float
     start: float
-    """From where training rows move f: the mean target, the mean of a process, or the intercept."""
+    """The value to which training rows add: the mean target, the mean of a process, or the intercept."""
     up: tuple[RowShare, ...]
-    """Training rows that add most: row, target, weight, and what they add."""
+    """Training rows with the largest contributions: row, target, weight and contribution."""
     down: tuple[RowShare, ...]
-    """Training rows that take most off."""
+    """Training rows with the most negative contributions."""
     other_rows: float
-    """What all other rows add together."""
+    """The sum of the contributions of all other rows."""
     formula: str
-    """What a row adds, as a formula."""
+    """The contribution of a row, as a formula."""
     rows_are: str
-    """What the numbers count: "training row", or "landmark" of a fit in the span of some rows."""
+    """What row numbers refer to: "training row", or "landmark" for a fit in the span of some rows."""
     base: float
     """f with all columns removed: the mean of f over some training rows."""
     columns: tuple[tuple[str, str, float], ...]
-    """Name, cell, and exact Shapley value of each column; columns that the kernel does not take apart are together."""
+    """Name, cell, and exact Shapley value of each column; columns that the kernel does not separate are together."""
     unfamiliar: bool
-    """Whether the training rows say next to nothing about this one."""
+    """Whether the training rows carry almost no information about this one."""
     extrapolated: tuple[str, ...]
     """Columns in which the row is outside the range of the training rows."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers and words by name."""
+        """The fields by name, as plain numbers and strings."""
         return asdict(self) | {"removed": REMOVED}
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class RowExplanation:
 
 
 def explain(model: Any, X: Any, row: int = 0, *, output: Any = None, n: int = 5) -> RowExplanation:
-    """Which training rows and which columns made the prediction of one row of X.
+    """The contributions of training rows and of columns to the prediction for one row of X.
 
     Parameters
     ----------
@@ -138,14 +138,14 @@ def explain(model: Any, X: Any, row: int = 0, *, output: Any = None, n: int = 5)
 
 
 def _rows(model: Any, estimator: Any, X: Any) -> Any:
-    """What the kernel sees of X."""
+    """X as the kernel takes it."""
     if hasattr(model, "kernel_rows"):
         return model.kernel_rows(X)
     return estimator.rows_of(X) if hasattr(estimator, "rows_of") else check_inputs(model, X, model.kernel_, reset=False)
 
 
 def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[int, str]:
-    """The number of the function that is explained, and what it is."""
+    """The index of the function that is explained, and what it is."""
     f, classes = machine.function_, getattr(machine, "classes_", None)
     if f.coef.ndim == 1:
         if classes is not None:
@@ -168,7 +168,7 @@ def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[int, 
 
 
 class _Labels:
-    """Numbers and targets of training rows as people know them: those of the table, else of the fit."""
+    """Row numbers and targets of training rows as the user knows them: those of the table, else of the fit."""
 
     def __init__(self, model: Any, machine: Any, number: int):
         self.machine, self.number = machine, number
@@ -189,7 +189,7 @@ class _Labels:
 
 
 def _centred(estimator: Any, f: Function, one: Any) -> tuple[Function, Any]:
-    """The same function of columns counted from their medians, as the fit had it: coefficients add up to zero there."""
+    """The same function of columns minus their medians, as in the fit: its coefficients sum to zero there."""
     centre = getattr(estimator, "_centre", None)
     if centre is None:
         return f, one
@@ -203,7 +203,7 @@ def _encoding(estimator: Any) -> Any:
 
 
 def _owners(estimator: Any, model: Any) -> dict[Any, Any]:
-    """The column of the table behind each column of numbers, such as the level of a category or a wave of a day."""
+    """The table column behind each numeric column, such as the level of a category or a daily wave."""
     raw: dict[Any, Any] = getattr(getattr(model, "columns", None), "owners", {})
     encoding = _encoding(estimator)
     if encoding is None:
@@ -214,7 +214,7 @@ def _owners(estimator: Any, model: Any) -> dict[Any, Any]:
 
 
 def _names(estimator: Any, X: Any) -> list[str]:
-    """Names of the columns by their numbers, where they have some."""
+    """Names of the columns in order, where they have names."""
     fitted = getattr(estimator, "searched", estimator)
     if hasattr(fitted, "feature_names_in_"):
         return [str(name) for name in fitted.feature_names_in_]
@@ -255,7 +255,7 @@ def _is_unfamiliar(model: Any, machine: Any, f: Function, one: Any) -> bool:
 
 
 def _extrapolated(X: Any, one: Any, owners: dict[Any, Any], names: list[str]) -> tuple[str, ...]:
-    """Columns of numbers in which a row is outside the range of others."""
+    """Numeric columns in which a row is outside the range of the others."""
     if isinstance(X, np.ndarray) and X.ndim == 2:
         pairs = [(c, X[:, c], one[0, c]) for c in range(X.shape[1])]
     elif hasattr(X, "columns"):

@@ -1,4 +1,4 @@
-"""Which rows a model knows nothing of: those about which the training rows leave the process as uncertain as before."""
+"""Unfamiliar rows: those whose posterior variance given the training rows is almost the prior variance."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from representer.gram.tiled import Gram
 from representer.kernels import checks
 
 KNOWN_ROWS = 1500
-"""Rows of the fit that are asked."""
+"""Largest number of training rows used."""
 UNKNOWN = 0.9
-"""Part of the variance of the kernel's features from which a row is unfamiliar."""
+"""Fraction of the variance of the kernel's features above which a row is unfamiliar."""
 RARE = 0.995
-"""Share of the training rows that are familiar by definition when each of them is left out."""
+"""Fraction of the training rows that are familiar by definition when left out."""
 NEW_ROWS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True)
 class Familiarity:
-    """v(x) = k(x, x) - k' (K + alpha I)^(-1) k on some training rows, and the value from which x is unfamiliar.
+    """v(x) = k(x, x) - k' (K + alpha I)^(-1) k on some training rows, and the value above which x is unfamiliar.
 
-    That is 90 % of the mean squared distance of the features of training rows from their mean, or what one in two
-    hundred training rows exceeds when it is left out, whichever is more.
+    That is 90 % of the mean squared distance of the training rows' features from their mean, or the value that one in
+    two hundred training rows exceeds when left out, whichever is larger.
     """
 
     kernel: Any
@@ -37,7 +37,7 @@ class Familiarity:
 
     @classmethod
     def of(cls, kernel: Any, X: Any, alpha: float) -> Familiarity:
-        """From rows of the kernel."""
+        """The familiarity given rows of the kernel."""
         rows = checks.take(X, evenly_spaced(checks.number_of(X), KNOWN_ROWS))
         made = cls(kernel, rows, alpha, np.inf)
         K, factor = made._matrix, made._factor
@@ -51,7 +51,7 @@ class Familiarity:
 
     @property
     def noise(self) -> float:
-        """alpha, or what rounding needs."""
+        """alpha, or the jitter that rounding requires."""
         return max(self.alpha, 1e-8 * float(np.trace(self._matrix)) / len(self._matrix))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Pictures of a report as SVG, drawn by matplotlib; lines and words take the colour of the page."""
+"""Figures of a report as SVG, drawn by matplotlib; lines and text take the colour of the page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 INK = "#010203"
-"""Stands for the colour of the page's text, light or dark."""
+"""Placeholder for the colour of the page's text, light or dark."""
 BLUE, ORANGE = "#3b82c4", "#d9822b"
 MOST_POINTS = 1000
-"""Points of a cloud up to which each of them is a shape of its own; more of them become a picture."""
+"""Points of a scatter plot up to which each is a vector shape; more are rasterised."""
 LONGEST_WORD = 18
 STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # words stay words, in the page's font
+    "svg.fonttype": "none",  # text stays text, in the page's font
     "text.parse_math": False,  # a column may be called $a_1$
     "font.size": 9,
     "axes.spines.top": False,
@@ -25,7 +25,7 @@ STYLE: dict[Any, Any] = {
 
 
 def drawn(draw: Callable[[Any], None], name: str, size: tuple[float, float] = (3.4, 2.9)) -> str:
-    """The SVG element that ``draw`` makes of axes."""
+    """The SVG element of a figure that ``draw`` draws on its axes."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -41,13 +41,13 @@ def drawn(draw: Callable[[Any], None], name: str, size: tuple[float, float] = (3
 
 
 def cloud(axes: Any, x: np.ndarray, y: np.ndarray, color: str = BLUE) -> None:
-    """Points, as a picture where they are many."""
+    """A scatter plot, rasterised where there are many points."""
     n = max(len(x), 1)
     axes.scatter(x, y, s=9, color=color, alpha=min(0.7, 30.0 / n**0.5), linewidths=0, rasterized=n > MOST_POINTS)
 
 
 def truth_against_prediction(truth: np.ndarray, prediction: np.ndarray) -> str:
-    """The cloud of (prediction, truth), and the line on which they agree."""
+    """Scatter plot of truth against prediction, and the line on which they agree."""
 
     def draw(axes: Any) -> None:
         cloud(axes, prediction, truth)
@@ -60,7 +60,7 @@ def truth_against_prediction(truth: np.ndarray, prediction: np.ndarray) -> str:
 
 
 def residuals(truth: np.ndarray, prediction: np.ndarray) -> str:
-    """truth - prediction on prediction."""
+    """truth - prediction against prediction."""
 
     def draw(axes: Any) -> None:
         cloud(axes, prediction, truth - prediction)
@@ -72,18 +72,18 @@ def residuals(truth: np.ndarray, prediction: np.ndarray) -> str:
 
 
 def coverage(levels: Sequence[float], covered: Sequence[float]) -> str:
-    """The share of rows inside bands on what the bands promise."""
+    """Empirical coverage of bands against their nominal level."""
 
     def draw(axes: Any) -> None:
         axes.plot([0, 1], [0, 1], color=INK, linewidth=0.8)
         axes.plot([0, *levels, 1], [0, *covered, 1], color=BLUE, marker="o", markersize=4)
-        axes.set(xlabel="promised by the band", ylabel="rows set aside inside it", xlim=(0, 1), ylim=(0, 1.02))
+        axes.set(xlabel="nominal level of the band", ylabel="rows set aside inside it", xlim=(0, 1), ylim=(0, 1.02))
 
     return drawn(draw, "coverage")
 
 
 def reliability(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> str:
-    """How often predictions are right on the probability that the model gave them."""
+    """Reliability diagram: frequency of correct predictions against their predicted probability."""
     place = np.minimum((confidence * bins).astype(int), bins - 1)
     count = np.bincount(place, minlength=bins)
     kept = count > 0
@@ -101,9 +101,9 @@ def reliability(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> st
 
 
 def roc(score: np.ndarray, positive: np.ndarray) -> str:
-    """True positives on false positives as the threshold falls."""
+    """ROC curve: true positives against false positives as the threshold decreases."""
     order = np.argsort(-score, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)  # equal scores are passed together
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)  # tied scores are passed together
     hits, misses = np.cumsum(positive[order])[last], np.cumsum(~positive[order])[last]
 
     def draw(axes: Any) -> None:
@@ -115,7 +115,7 @@ def roc(score: np.ndarray, positive: np.ndarray) -> str:
 
 
 def section(points: Sequence[Any], mean: np.ndarray, band: Any, name: str) -> str:
-    """The prediction while one column changes and the others stay; a line for numbers, dots for words."""
+    """Partial dependence: the prediction as one column changes and the others stay; a line for numbers, else dots."""
     numbers = all(isinstance(point, int | float) for point in points)
 
     def draw(axes: Any) -> None:
@@ -133,7 +133,7 @@ def section(points: Sequence[Any], mean: np.ndarray, band: Any, name: str) -> st
 
 
 def short(value: Any) -> str:
-    """A cell as a few letters on one line."""
+    """A cell as a short string on one line."""
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     text = "".join(letter if letter.isprintable() else " " for letter in text)
     return text if len(text) <= LONGEST_WORD else text[: LONGEST_WORD - 1] + "…"

@@ -1,4 +1,4 @@
-"""From a table to a model and an honest judgement of it: rows are set aside first, all is chosen without them."""
+"""From a table to a model and an honest assessment of it: rows are set aside first, and all is chosen without them."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from representer.tables.verdict import STOPPED, verdict
 FEWEST_ROWS = 20
 MOST_SEED = 2**31
 QUICK_ROWS, QUICK_JUDGED, QUICK_SECONDS = 800, 2000, 0.5
-"""Rows of the first model, rows that judge it, and its time: it is there if the fit is stopped."""
+"""Rows of the first model, rows it is judged on, and its time: it is returned if the fit is interrupted."""
 FOLDS_SHARE, LAST_SHARE = 0.65, 0.35
-"""Parts of the time for all folds together, and for the fit of all rows after them."""
+"""Fractions of the time for all folds together, and for the fit to all rows after them."""
 SEARCH_STOPPED = "The search stopped at its time_limit"
-"""How the warning of a search begins that did not try all it knows."""
+"""Beginning of the warning of a search that did not try all candidates."""
 PACKAGES = ("representer", "numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
 @dataclass(frozen=True)
 class TableFit:
-    """A model of a table, and what an honest judgement of it found."""
+    """A model of a table, and the outcome of its assessment on rows set aside."""
 
     model: TableModel
     outcome: Outcome
@@ -54,13 +54,13 @@ class TableFit:
         return str(self.outcome)
 
     def _repr_html_(self) -> str:
-        """The outcome in short, for notebooks."""
+        """A summary of the outcome, for notebooks."""
         return notebook_html(self.outcome)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A table with a target, its rows that have one, and how they are split."""
+    """A table with a target, the rows where the target is known, and how they are split."""
 
     table: Table
     types: dict[str, ColumnType]
@@ -68,7 +68,7 @@ class Job:
     frame: Any
     """Raw columns of the rows that have a target."""
     rows: np.ndarray
-    """Their numbers in the table."""
+    """Their indices in the table."""
     y: np.ndarray
     split: Split
     group: str | None
@@ -81,7 +81,7 @@ class Job:
 
 
 class JobOptions(TypedDict, total=False):
-    """What may be said about a table and its target."""
+    """Options for a table and its target."""
 
     loss: str | None
     types: dict[str, str] | None
@@ -98,7 +98,7 @@ def table_job(
     group: str | None = None,
     seed: int = 0,
 ) -> Job:
-    """Read a table, find what its columns are, and set rows aside; nothing is fitted."""
+    """Read a table, determine the types of its columns, and set rows aside; nothing is fitted."""
     table = read_table(source)
     names = table.frame.columns
     for name, what in ((target, "target"), (group, "group")):
@@ -107,7 +107,7 @@ def table_job(
     if group == target:
         raise TableError(f"{target!r} is the target and the group; name another column for the group.")
     if not 0 <= seed < MOST_SEED:
-        raise TableError(f"The seed is {seed}; give a whole number from 0 to {MOST_SEED - 1}.")
+        raise TableError(f"The seed is {seed}; give an integer from 0 to {MOST_SEED - 1}.")
     seen = column_types(table, types)
     found, y, rows = target_of(table, target, seen[target], loss)
     if len(rows) < FEWEST_ROWS:
@@ -117,7 +117,7 @@ def table_job(
     if group is not None:
         groups = np.unique(np.array([str(value) for value in frame[group].to_list()]), return_inverse=True)[1]
         if groups.max() == 0:
-            raise TableError(f"The column {group!r} has one group only; name a column that tells groups apart.")
+            raise TableError(f"The column {group!r} has one group only; name a column that distinguishes groups.")
     plan = ColumnPlan.of(seen, target, (group,) if group else ())
     plan.treated(frame.head(1), table.source)
     split = split_rows(y, seed, order=_order(plan, frame, table.source), groups=groups)
@@ -127,7 +127,7 @@ def table_job(
 
 
 def _order(plan: ColumnPlan, frame: Any, source: str) -> tuple[str, np.ndarray] | None:
-    """The first column of dates without gaps, and its values."""
+    """The first column of dates without missing values, and its values."""
     for each in plan.treatments:
         if each.type == "date" and each.format not in TIMES_OF_DAY:
             moments = each.cells(frame[each.name], source)
@@ -151,26 +151,26 @@ def fit_table(
     ----------
     source : path of a CSV or Parquet file, or a frame of pandas or polars
     target : str
-        The column to be predicted. Words and two values are classes, other numbers are numbers.
+        The column to predict. Words and columns with two values are classes, other numbers are numeric targets.
     time_limit : float
-        Seconds that the searches may take together; there is a model after the first of them.
+        Seconds that all searches together may take; there is a model after the first of them.
     memory : int, optional
-        Bytes that the fit may take beside the table; fewer rows are then searched and fitted exactly.
+        Bytes that the fit may take in addition to the table; fewer rows are then searched and fitted exactly.
     loss : {"squared", "huber", "poisson", "quantiles"}, optional
-        For targets that are numbers; "quantiles:0.1,0.5,0.9" names levels.
+        For numeric targets; "quantiles:0.1,0.5,0.9" gives the levels.
     types : dict, optional
-        Types of columns that are known better: "number", "category", "date", "text", "sequence" or "skipped".
+        Column types that override the detected ones: "number", "category", "date", "text", "sequence" or "skipped".
     group : str, optional
         A column whose groups are set aside as a whole; it is not used to predict.
     seed : int
-        Of all that is random, 0 if it is not given.
-    tell : function of a text, optional
-        Called with what is being done.
+        Seed of everything random; 0 when not given.
+    tell : function of a string, optional
+        Called with a description of each step.
 
     Returns
     -------
     TableFit
-        With ``model``, ``outcome`` and ``predict``. An interrupt gives the best model so far, if there is one.
+        With ``model``, ``outcome`` and ``predict``. An interrupt returns the best model so far, if there is one.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def fit_table(
 
 
 class Fitting:
-    """The steps of a fit; after each of them `best` is a model with its judgement."""
+    """The steps of a fit; after each of them `best` is a model with its assessment."""
 
     def __init__(self, job: Job, effort: Effort):
         self.job, self.effort, self.time_limit, self.tell = job, effort, effort.seconds, effort.tell
@@ -233,7 +233,7 @@ class Fitting:
         self.tell("a first model")
         some = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][0])[:QUICK_ROWS])
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", SEARCH_STOPPED)  # its short time is no news
+            warnings.filterwarnings("ignore", SEARCH_STOPPED)  # its short time limit is intended
             quick = self._fitted(some, replace(self.effort, seconds=QUICK_SECONDS, tell=_silent))
         few = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][1])[:QUICK_JUDGED])
         self.judged.add(quick, (some, few))
@@ -250,12 +250,12 @@ class Fitting:
         self.best = TableFit(last, replace(outcome, suspicious=suspicions(last, outcome)))
 
     def _judge_all(self) -> None:
-        """Models of the training rows of all pairs, as far as the time reaches, each judged by its test rows."""
+        """Models of the training rows of all pairs, as far as time allows, each judged on its test rows."""
         job, pairs = self.job, self.job.split.pairs
         share = FOLDS_SHARE / len(pairs) if job.split.is_folds else JUDGED_PART
         for i, pair in enumerate(pairs):
             if job.split.is_folds:
-                part = FOLDS_SHARE if i >= FOLDS else 1.0  # each row is judged once unless the time is over
+                part = FOLDS_SHARE if i >= FOLDS else 1.0  # the first repetition may use all the time
                 if i and perf_counter() - self.begin > part * self.time_limit:
                     break
                 self.tell(f"fold {i + 1} of {len(pairs)}")
@@ -266,13 +266,13 @@ class Fitting:
             self._keep(model, "the model was fitted to the other rows")
 
     def _searched_before(self) -> TableModel | None:
-        """The judged model, where its search saw some rows only: another search of so many would find no better one."""
+        """The judged model, where its search used a subset of rows: another such search would find no better one."""
         model = self.best.model if self.best is not None else None
         many = model is not None and hasattr(model.estimator, "searched") and not self.job.split.is_folds
         return model if many else None
 
     def _fitted(self, rows: np.ndarray, effort: Effort, like: TableModel | None = None) -> TableModel:
-        """A model of some rows; scales and kernel are chosen on them, or those of another model."""
+        """A model of some rows; scales and kernel are chosen on them, or taken from another model."""
         job = self.job
         frame, y = job.frame[rows.tolist()], job.y[rows]
         if like is None:
@@ -339,11 +339,11 @@ class Fitting:
 
 
 def _silent(text: str) -> None:
-    """Say nothing."""
+    """Report nothing."""
 
 
 def smear_of(estimator: Any, y: np.ndarray) -> float:
-    """The mean of exp(residual) of a normal law with the leave-one-out deviation, or of the residuals in a span."""
+    """The mean of exp(residual): for normal residuals with the leave-one-out deviation, or empirical in a span."""
     residuals = getattr(estimator, "residuals", None)
     if residuals is not None:
         return float(np.mean(np.exp(residuals)))

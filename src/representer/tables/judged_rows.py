@@ -1,4 +1,4 @@
-"""What rows that a model had not seen say about it: scores, coverage, importance of columns, suspicious targets."""
+"""The assessment of a model on unseen rows: scores, coverage, importance of columns, suspicious targets."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from representer.tables.targets import Target
 BANDS = 0.5, 0.8, 0.95
 """Levels of bands whose coverage is measured."""
 SHUFFLED_ROWS, SHUFFLED_FOLDS = 1000, 5
-"""Rows of a fold, and folds, in which columns are shuffled."""
+"""Largest number of rows per fold, and of folds, in which columns are shuffled."""
 
 
 class JudgedRows:
-    """Models and the rows that judged them; of folds several, of one split one."""
+    """Models and the rows they were judged on: several for folds, one for a single split."""
 
     def __init__(self, job: Any):
         self.job = job
@@ -30,7 +30,7 @@ class JudgedRows:
         self.falls: list[dict[str, float]] = []
 
     def add(self, model: TableModel, pair: tuple[np.ndarray, np.ndarray]) -> None:
-        """Have a model of the training rows judged by the test rows, and simple models as well."""
+        """Judge a model of the training rows, and the baselines, on the test rows."""
         job, (train, test) = self.job, pair
         source, target = job.table.source, model.target
         fitted = model.columns.treated(job.frame[train.tolist()], source)
@@ -44,7 +44,7 @@ class JudgedRows:
         self.judged.append((test, job.y[test], found))
 
     def shuffle(self, model: TableModel, test: np.ndarray) -> None:
-        """By how much the first score falls when each column is shuffled among rows that the model had not seen."""
+        """Permutation importance: by how much the first score falls when each column is shuffled among unseen rows."""
         if len(self.falls) >= SHUFFLED_FOLDS:
             return
         job, metric = self.job, scores.metrics_for(model.target)[0]
@@ -64,7 +64,7 @@ class JudgedRows:
         self.falls.append(falls)
 
     def importance(self) -> tuple[tuple[str, float], ...]:
-        """Columns and the mean fall of the score, the largest first."""
+        """Columns and the mean drop of the score, largest first."""
         names = self.falls[0] if self.falls else {}
         found = [(name, float(np.mean([falls[name] for falls in self.falls]))) for name in names]
         return tuple(sorted(found, key=lambda each: -each[1]))
@@ -74,20 +74,20 @@ class JudgedRows:
         job = self.job
         if job.split.is_folds and len(self.folds) >= splits.FOLDS:
             return scores.scores_of_folds(target, self.folds, len(job.split.pairs[0][1]) / len(job.y))
-        truth, found, others = self._together()  # the variance over a few folds says little
+        truth, found, others = self._together()  # the variance over a few folds is unreliable
         compared = [
             scores.comparison_of_rows(target, truth, found, other, name, job.seed) for name, other in others.items()
         ]
         return scores.scores_of_rows(target, truth, found, job.seed), compared
 
     def _together(self) -> Fold:
-        """The rows of folds, each of them once, as one set of rows."""
+        """The rows of all folds, each row once, as one set."""
         folds = self.folds[: len(self._first_repetition())]
         others = {name: joined([fold[2][name] for fold in folds]) for name in folds[0][2]}
         return np.concatenate([truth for truth, _, _ in folds]), joined([found for _, found, _ in folds]), others
 
     def _first_repetition(self) -> list[tuple[np.ndarray, np.ndarray, Predictions]]:
-        """Judged rows until one of them comes again."""
+        """Judged rows until the first repetition."""
         seen: set[int] = set()
         kept = []
         for each in self.judged:
@@ -120,7 +120,7 @@ class JudgedRows:
         )
 
     def coverage(self) -> tuple[Coverage, ...]:
-        """Shares of rows inside bands."""
+        """Empirical coverage of the bands."""
         if self.judged[0][2].band is None:
             return ()
         covered = []
@@ -134,14 +134,14 @@ class JudgedRows:
 
 
 def bands_of(target: Target) -> tuple[float, ...]:
-    """Levels of bands that the model of a target has: some, or those between two of its quantiles."""
+    """Levels of the bands for a target: the default ones, or those between two of its quantiles."""
     levels = target.quantiles
     between = sorted(levels[-1 - i] - levels[i] for i in range(len(levels) // 2))
     return tuple(between) if target.task == "quantiles" else BANDS
 
 
 def joined(parts: list[Predictions]) -> Predictions:
-    """Predictions of several sets of rows as those of one, without bands."""
+    """Predictions for several sets of rows as one, without bands."""
     if len(parts) == 1:
         return parts[0]
 
@@ -156,7 +156,7 @@ def joined(parts: list[Predictions]) -> Predictions:
 def suspicions(model: TableModel, outcome: Outcome) -> tuple[Suspicion, ...]:
     """Rows of the table whose targets the others contradict: by leave-one-out, or among rows set aside.
 
-    The latter where a fit of all rows has no leave-one-out predictions: in the span of landmarks, and of counts and
+    The latter where a fit to all rows has no leave-one-out predictions: in the span of landmarks, and for counts and
     quantiles.
     """
     fitted, target = model.fitted_rows, model.target

@@ -1,4 +1,4 @@
-"""Which model a table gets, and why: exact up to some number of rows, in the span of landmarks above it."""
+"""Which model is fitted to a table, and why: exact up to some number of rows, in the span of landmarks above it."""
 
 from __future__ import annotations
 
@@ -26,55 +26,55 @@ EXACT_ROWS = 20_000
 EXACT_ROWS_OF_LOSSES = 3000
 """The same for counts and quantiles, which take many steps."""
 ROWS_OF_SEARCH = 6000
-"""Rows among which a kernel is searched where all of them are not fitted exactly."""
+"""Rows on which a kernel is searched where not all rows are fitted exactly."""
 RATE = 1.5e10
-"""Operations per second by which the number of landmarks is chosen."""
+"""Operations per second assumed when choosing the number of landmarks."""
 STEPS_OF_LOSSES = {"regression": 1, "classification": 20, "counts": 20, "quantiles": 60}
-"""Passes over all rows that a fit in a span takes, about: one for squares, Newton steps for other losses."""
+"""Approximate passes over all rows of a fit in a span: one for squared losses, Newton steps for others."""
 FEWEST_LANDMARKS, MOST_LANDMARKS = 200, 4000
 FEWEST_SEARCHED = 300
-"""Rows that a search needs at least."""
+"""Smallest number of rows for a search."""
 MATRICES = 6
-"""Matrices of the size of the landmarks that a fit in a span holds at most, of a search of so many rows as well."""
+"""Largest number of m x m matrices that a fit in a span of m landmarks holds, or a search on m rows."""
 STRENGTH_ROWS, STRENGTH_LANDMARKS = 6000, 300
-"""Rows and landmarks for the choice of a strength on rows that its fit did not see."""
+"""Rows and landmarks for the choice of a strength on held-out rows."""
 STRENGTHS_TRIED = 10.0 ** np.arange(-2.5, 2.0, 0.5)
 CLASSES_START = 0.1
-"""The strength of a logistic loss in units of alpha of squares, from which it is searched."""
+"""Initial strength of a logistic loss, in units of the alpha of squared losses."""
 SPAN_PART = 0.25
-"""Of the time of a fit for all rows in the span of landmarks."""
+"""Fraction of a fit's time for the fit to all rows in the span of landmarks."""
 JUDGED_PART = 0.45
-"""Of the time limit of a table for the model that is judged, and again for the one of all rows."""
+"""Fraction of a table's time limit for the model that is judged, and again for the one fitted to all rows."""
 BAND_LEVELS = np.linspace(0.0, 1.0, 401)
-"""Probabilities at which quantiles of residuals are kept."""
+"""Probabilities at which quantiles of residuals are stored."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a fit may take, and whom it tells what it does."""
+    """The resources a fit may use, and where it reports its progress."""
 
     seconds: float = 300.0
     seed: int = 0
     tell: Callable[[str], None] = field(default=lambda text: None)
     memory: int | None = None
-    """Bytes that it may take beside the table; the machine's if None."""
+    """Bytes that it may take in addition to the table; the machine's memory if None."""
 
 
 @dataclass(frozen=True)
 class SearchedMachine:
-    """A machine with the kernel that a search among some rows found, in the columns that the search saw."""
+    """A machine with the kernel found by a search on some rows, on the same columns as the search."""
 
     searched: Any
-    """The model of the search; it knows how a frame becomes rows of the kernel."""
+    """The model of the search, which encodes frames as rows of the kernel."""
     machine: Any
     centre: np.ndarray | None
-    """What is subtracted from rows of numbers, as the search did."""
+    """Subtracted from numeric rows, as in the search."""
     residuals: np.ndarray | None = None
-    """Quantiles of residuals at `BAND_LEVELS`, of regressions in a span."""
+    """Quantiles of residuals at `BAND_LEVELS`, for regressions in a span."""
 
     @property
     def function_(self) -> Any:
-        """The fitted function, of rows as `rows` gives them."""
+        """The fitted function, on rows as `rows_of` returns them."""
         return self.machine.function_
 
     @property
@@ -84,12 +84,12 @@ class SearchedMachine:
 
     @property
     def alpha_(self) -> float:
-        """Noise of the kernel's process, by which familiar rows are told from others."""
+        """Noise of the kernel's process, by which unfamiliar rows are recognised."""
         return float(self.searched.alpha_)
 
     @property
     def certificate_(self) -> Any:
-        """Of the fit to all rows."""
+        """Certificate of the fit to all rows."""
         return self.machine.certificate_
 
     @property
@@ -102,7 +102,7 @@ class SearchedMachine:
         return _centred(self.searched.rows_of(frame), self.centre)
 
     def predict(self, frame: Any) -> np.ndarray:
-        """What the machine says."""
+        """Predictions of the machine."""
         return self.machine.predict(self.rows_of(frame))
 
     def predict_proba(self, frame: Any) -> np.ndarray:
@@ -112,7 +112,7 @@ class SearchedMachine:
 
 @dataclass(frozen=True)
 class Route:
-    """How many rows are fitted exactly, or searched, and how many landmarks there are."""
+    """The numbers of rows fitted exactly or searched, and of landmarks."""
 
     n: int
     exact: bool
@@ -139,23 +139,23 @@ class Route:
 
     @property
     def words(self) -> str:
-        """The fit of all rows in words."""
+        """The fit to all rows in words."""
         if self.exact:
             return f"all {self.n:,} rows fitted exactly"
         return f"all {self.n:,} rows fitted in the span of {self.landmarks:,} landmarks (Nystroem), as {self.why}"
 
 
 def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort, searched: Any = None) -> tuple[Any, str]:
-    """The fitted model of a treated frame, and its route in words; ``searched`` has a kernel that was found before."""
+    """The fitted model of a treated frame, and its route in words; ``searched`` holds a kernel found before."""
     n, is_loss = len(y), target.task in ("counts", "quantiles")
     route = Route.of(target, n, SPAN_PART * effort.seconds, effort.memory)
     if route.exact and not is_loss:
-        effort.tell(f"searching a kernel by leave-one-out among {n:,} rows")
+        effort.tell(f"searching for a kernel by leave-one-out on {n:,} rows")
         model = _searcher(target, effort, 0.8).fit(frame, y)
         return model, f"{type(model).__name__}: kernel and strength by leave-one-out, {route.words}"
     some = np.sort(np.random.default_rng(effort.seed).permutation(n)[: min(route.searched, ROWS_OF_SEARCH)])
     if searched is None:
-        effort.tell(f"searching a kernel by leave-one-out among {len(some):,} of {n:,} rows")
+        effort.tell(f"searching for a kernel by leave-one-out on {len(some):,} of {n:,} rows")
         searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), _search_targets(target, y[some]))
     rows = searched.rows_of(frame)
     centre = np.median(rows, axis=0) if isinstance(rows, np.ndarray) else None
@@ -183,7 +183,7 @@ def route_words(target: Target, n: int, seconds: float, memory: int | None = Non
 
 
 def landmarks_for(n: int, seconds: float) -> int:
-    """Landmarks m whose n m^2 operations take about so long."""
+    """The number of landmarks m whose n m^2 operations take about this many seconds."""
     return int(np.clip(round(np.sqrt(seconds * RATE / n), -2), FEWEST_LANDMARKS, min(MOST_LANDMARKS, n // 2)))
 
 
@@ -196,7 +196,7 @@ def _searcher(target: Target, effort: Effort, share: float) -> Any:
 
 
 def _search_targets(target: Target, y: np.ndarray) -> np.ndarray:
-    """What the search looks at: counts on the scale of their logarithms."""
+    """Targets of the search: counts on a log scale."""
     return np.log(y + 0.5) if target.task == "counts" else y
 
 
@@ -205,7 +205,7 @@ def _centred(rows: Any, centre: np.ndarray | None) -> Any:
 
 
 def _machine(target: Target, kernel: Any, searched: Any, rows: Any, y: np.ndarray, effort: Effort) -> Any:
-    """The fitted machine of a target, with a strength that unseen rows choose."""
+    """The fitted machine of a target, with a strength chosen on held-out rows."""
     if target.task == "regression":
         path = searched.alpha_ * np.logspace(-3.0, 3.0, 13)
         return KernelRidge(path, kernel=kernel, fit_intercept=True).fit(rows, y)
@@ -223,7 +223,7 @@ def _machine(target: Target, kernel: Any, searched: Any, rows: Any, y: np.ndarra
 
 
 def _strength(make: Any, target: Target, searched: Any, rows: Any, y: np.ndarray, effort: Effort) -> float:
-    """Of some strengths that with the least loss on rows that its fit did not see, as far as the time reaches."""
+    """The strength with the smallest loss on held-out rows, as far as time allows."""
     order = np.random.default_rng(effort.seed).permutation(len(y))[:STRENGTH_ROWS]
     folds, kernel = np.array_split(order, 4), searched.kernel_
     tested = folds if len(order) < STRENGTH_ROWS else folds[:1]
@@ -247,7 +247,7 @@ def _strength(make: Any, target: Target, searched: Any, rows: Any, y: np.ndarray
 
 
 def least(value: Callable[[int], float], count: int, start: int, seconds: float) -> int:
-    """Where a function of 0, ..., count - 1 is least: downhill from ``start`` until it rises twice, or time is over."""
+    """Minimiser of a function of 0, ..., count - 1: downhill from ``start`` until it rises twice, or time runs out."""
     begin, best = perf_counter(), (value(start), start)
     for step in (-1, 1):
         i, rises = start + step, 0

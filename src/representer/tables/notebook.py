@@ -1,4 +1,4 @@
-"""An outcome in short, as HTML for notebooks: it takes the colours of the page that it is on."""
+"""A summary of an outcome as HTML for notebooks, in the colours of the page it is on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TILE = "background:rgba(128,128,128,.1);border-radius:6px;padding:.4em .9em"
 
 
 def notebook_html(outcome: Outcome) -> str:
-    """Verdict, scores, comparisons, what columns matter, and what is wrong with the data."""
+    """Verdict, scores, comparisons, column importance, and problems of the data."""
     head = f"<strong style='font-size:1.2em'>{escape(outcome.task)} of {escape(outcome.target)}</strong>"
     used = sum(each.used for each in outcome.columns)
     facts = f"{outcome.rows:,} rows, {used} columns used, {outcome.judged_rows:,} rows judged, {outcome.seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""A treated frame as plain columns of numbers, for linear models and for quick choices."""
+"""A treated frame as plain numeric columns, for linear models and for quick choices."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from representer.kernels.dates import as_days
 from representer.kernels.frame_kernels import YEAR
 
 MOST_LEVELS_OF_DESIGN = 40
-"""The most frequent levels of a category; the others share the intercept."""
+"""Largest number of levels of a category, the most frequent ones; the others share the intercept."""
 MOST_WORDS = 200
-"""Words, or letters in a row, of a column of texts."""
+"""Largest number of words, or letter trigrams, of a text column."""
 
 
 @dataclass(frozen=True)
 class NumericDesign:
-    """Numbers less their mean in units of their deviation, gaps at the mean with an indicator, levels as indicators.
+    """Standardised numbers, missing values at the mean with an indicator, and one-hot encoded levels.
 
-    Dates are days with waves of a year, a week and a day; of texts the most frequent words are weighted by tf-idf.
+    Dates are days with yearly, weekly and daily waves; the most frequent words of texts are weighted by tf-idf.
     """
 
     parts: tuple[tuple[str, str, Any], ...]
-    """Name, kind and what the kind needs."""
+    """Name, kind and the parameters of that kind."""
 
     @classmethod
     def of(cls, frame: Any) -> NumericDesign:
@@ -33,7 +33,7 @@ class NumericDesign:
         return cls(tuple((name, *_part(frame[name])) for name in frame.columns))
 
     def rows(self, frame: Any) -> np.ndarray:
-        """A row of numbers for each row of the frame, in float32 where there are many."""
+        """A numeric row for each row of the frame, in float32 where there are many."""
         dtype = np.float32 if frame.height > 50_000 else np.float64
         blocks = [np.asarray(_columns(frame[name], kind, known), dtype) for name, kind, known in self.parts]
         return np.hstack(blocks)

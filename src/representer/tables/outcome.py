@@ -1,4 +1,4 @@
-"""What an honest fit of a table found, as one frozen record from which reports and files are written."""
+"""The outcome of a table fit, as one frozen record from which reports and files are written."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 SCHEMA = 1
-"""Version of the JSON form; raised whenever a field changes its name or meaning, not when one is added."""
+"""Version of the JSON schema; raised whenever a field changes its name or meaning, not when one is added."""
 
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of the table, what it was taken for, and why."""
+    """A column of the table, its type, and why."""
 
     name: str
     type: str
@@ -23,18 +23,18 @@ class TableColumn:
     why: str
     """The rule that decided, with what was seen: "1,204 numbers such as 12.5"."""
     treatment: str
-    """What the kernel sees of it: "logarithm", "as it is", "left out" ..."""
+    """How it is transformed for the kernel: "logarithm", "as it is", "left out" ..."""
     missing: int
     """Rows without a value."""
     distinct: int
-    """Different values."""
+    """Number of distinct values."""
     used: bool
     """Whether the kernel sees it."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """A score of the rows set aside, with a 95 % interval."""
+    """A score on the rows set aside, with a 95 % interval."""
 
     metric: str
     """Its name: "R2", "RMSE", "MAE", "log loss", "accuracy", "AUC", "Poisson deviance", "pinball loss"."""
@@ -66,7 +66,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The share of rows set aside inside bands that promise ``level``."""
+    """The fraction of rows set aside that lies inside bands of nominal ``level``."""
 
     level: float
     covered: float
@@ -74,7 +74,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something the doctor saw in the data."""
+    """Something the doctor found in the data."""
 
     kind: str
     """One of "leak", "id", "duplicates", "contradictions", "constant", "missing", "shift", "rows"."""
@@ -93,7 +93,7 @@ class Suspicion:
     given: Any
     others_predict: Any
     strength: float
-    """Of numbers how many robust standard deviations they are off; of classes by how much the others prefer another."""
+    """For numbers, the error in robust standard deviations; for classes, how much the others prefer another class."""
 
     def __str__(self) -> str:
         return f"row {self.row}: {self.given} given, the others predict {self.others_predict} ({self.strength:.1f})"
@@ -104,9 +104,9 @@ class HeldOut:
     """Rows that the judged model did not see: truth and predictions, in the order of the table."""
 
     rows: np.ndarray
-    """Their numbers in the table, from 0. Where folds were repeated, those of the first repetition."""
+    """Their indices in the table, from 0. Where folds were repeated, those of the first repetition."""
     truth: np.ndarray
-    """Targets in their own units; labels as words for classes."""
+    """Targets in their own units; labels as strings for classes."""
     prediction: np.ndarray
     std: np.ndarray | None
     """Standard deviation of a new measurement; None where the model has none."""
@@ -116,14 +116,14 @@ class HeldOut:
     probabilities: np.ndarray | None
     """Of shape (rows, classes), in the order of `Outcome.classes`."""
     unfamiliar: np.ndarray
-    """Whether the training rows say next to nothing about a row."""
+    """Whether the training rows carry almost no information about a row."""
     quantiles: np.ndarray | None = None
     """Of shape (rows, levels), in the order of levels, where quantiles are predicted."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fit of a table found, judged by rows that were set aside first."""
+    """The outcome of a table fit, judged on rows that were set aside first."""
 
     task: str
     """One of "regression", "classification", "counts", "quantiles"."""
@@ -131,7 +131,7 @@ class Outcome:
     classes: tuple[str, ...]
     """Labels in the order of probabilities; empty unless the task is classification."""
     verdict: tuple[str, ...]
-    """Three sentences: how good, against what, and what to do."""
+    """Three sentences: how good, compared with what, and what to do."""
     use_linear: bool
     """Whether a linear model is as good."""
     rows: int
@@ -145,7 +145,7 @@ class Outcome:
     target_treatment: str
     """"as it is" or "logarithm", and why."""
     scores: tuple[Score, ...]
-    """The first is the one that models are compared by."""
+    """The first one is used to compare models."""
     comparisons: tuple[Comparison, ...]
     coverage: tuple[Coverage, ...]
     """Empty where the model has no bands."""
@@ -153,31 +153,31 @@ class Outcome:
     model: str
     """The estimator in a sentence: "KernelRegressor, all rows exactly" or the scalable route and why."""
     kernel_words: tuple[str, ...]
-    """The kernel in words, a line for each part."""
+    """The kernel in words, one line per part."""
     kernel_formula: str
     plan: str
     certificate: str
     converged: bool
     held_out: HeldOut
     unfamiliar_share: float
-    """Share of the rows set aside that are unfamiliar."""
+    """Fraction of the rows set aside that are unfamiliar."""
     seconds: float
     reproduce: dict[str, Any]
     """"command", "seed", "versions" (by package), "data_sha256", "data", "time_limit", "settings"."""
 
     importance: tuple[tuple[str, float], ...] = ()
-    """By how much the first score falls when a column is shuffled among rows set aside, the largest first."""
+    """Permutation importance: by how much the first score falls when a column is shuffled, largest first."""
     suspicious: tuple[Suspicion, ...] = ()
     """Rows of the table, from 0, whose targets the others contradict."""
 
     def without_rows(self) -> Outcome:
-        """The same without the rows set aside, for model files."""
+        """The outcome without the rows set aside, for model files."""
         none = np.empty(0)
         empty = HeldOut(np.empty(0, np.int64), none, none, None, None, None, None, np.empty(0, bool))
         return dataclasses.replace(self, held_out=empty)
 
     def as_dict(self, rows: bool = True) -> dict[str, Any]:
-        """Plain lists, numbers and words by name; ``rows=False`` leaves out those of `held_out`."""
+        """The fields by name, as plain lists, numbers and strings; ``rows=False`` leaves out `held_out`."""
         found: dict[str, Any] = {"schema": SCHEMA}
         found |= {
             field.name: _plain(getattr(self, field.name))
@@ -187,7 +187,7 @@ class Outcome:
         return found
 
     def to_json(self, rows: bool = True) -> str:
-        """The same as JSON, with null for what is not a finite number."""
+        """The same as JSON, with null for non-finite numbers."""
         return json.dumps(self.as_dict(rows), indent=2, ensure_ascii=False, allow_nan=False)
 
     def __str__(self) -> str:
@@ -195,7 +195,7 @@ class Outcome:
 
 
 def short_number(value: float) -> str:
-    """Four digits, and thousands apart."""
+    """Four digits, with thousands separators."""
     if not np.isfinite(value):
         return "–"
     return f"{float(f'{value:.4g}'):,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -1,6 +1,6 @@
 """Tables from files and from memory, as a polars frame whose cells are as they were written.
 
-Cells of CSV files stay words: `column_types` decides what they are by rules of its own, so that 01234 keeps its zero.
+Cells of CSV files stay strings: `column_types` determines their types by its own rules, so that 01234 keeps its zero.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 SEPARATORS, RARE_SEPARATORS = ",;\t|", " ^~:"
-"""What is between cells; the rare ones where none of the others is in the first line."""
+"""Separators of cells; the rare ones are used where none of the others is in the first line."""
 UNNAMED = "unnamed"
 """The name of a first column that has none, such as the numbers of rows that pandas and R write."""
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "#N/A", "<NA>")
-"""What stands for a missing value in a file of text."""
+"""Markers of missing values in text files."""
 BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe", "utf-16"),
@@ -31,11 +31,11 @@ BYTE_ORDER_MARKS = (
 )
 EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 SAMPLE_LINES = 50
-"""Lines by which a separator is judged."""
+"""Lines from which the separator is detected."""
 
 
 class TableError(ValueError):
-    """A table, or what is asked of it, is wrong; the message says what to do."""
+    """A table, or an option for it, is wrong; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Table:
     source: str
     digest: str
     separator: str = ""
-    """Between the cells of a file of text, whose types are still to be found."""
+    """Separator of a text file, whose column types are still to be determined."""
 
     def __len__(self) -> int:
         return int(self.frame.height)
@@ -81,7 +81,7 @@ def polars_library() -> Any:
 
 
 def nearest(name: str, names: Any, what: str = "columns") -> str:
-    """How a sentence about an unknown name ends: with those that are spelt nearly like it, or with all of them."""
+    """The end of a sentence about an unknown name: names spelt similarly, or all names."""
     known = [str(each) for each in names]
     lower = {each.lower(): each for each in reversed(known)}
     close = [lower[each] for each in get_close_matches(name.lower(), list(lower), n=3, cutoff=0.5)]
@@ -121,12 +121,12 @@ def _unzipped(content: bytes, path: Path) -> bytes:
 def _parquet(content: bytes, path: Path, polars: Any) -> Any:
     try:
         return polars.read_parquet(io.BytesIO(content))
-    except Exception as error:  # the reader has many kinds of errors, and all of them mean a damaged file
+    except Exception as error:  # the reader raises many types of errors, and all of them mean a damaged file
         raise TableError(f"{path} begins like a Parquet file but cannot be read ({error}); write it again.") from None
 
 
 def _csv(content: bytes, path: Path, polars: Any) -> tuple[Any, str]:
-    """The frame of a file of text, and its separator."""
+    """The frame of a text file, and its separator."""
     text = _decoded(content, path)
     if not text.strip():
         raise TableError(f"{path} is empty; give a file with a line of column names and a line for each row.")
@@ -145,7 +145,7 @@ def _csv(content: bytes, path: Path, polars: Any) -> tuple[Any, str]:
     except polars.exceptions.PolarsError as error:
         frame, fault = None, error
     plain = _plain_rows(text, separator, len(names))
-    if plain and (frame is None or frame.height != plain):  # by custom quotes are letters between tabs
+    if plain and (frame is None or frame.height != plain):  # in tab-separated files quotes are usually literal
         return _parsed(text, separator, names, None, polars), separator
     if frame is None:
         raise TableError(_fault_of(text, separator, len(names), path)) from fault
@@ -165,7 +165,7 @@ def _parsed(text: str, separator: str, names: list[str], quote: str | None, pola
 
 
 def _plain_rows(text: str, separator: str, width: int) -> int:
-    """The number of rows of a file with tabs if each line, cut at them alone, has a cell for each name; else 0."""
+    """The number of rows of a tab-separated file if each line, split at tabs alone, has one cell per name; else 0."""
     if separator != "\t" or '"' not in text:
         return 0
     lines = [line for line in text.split("\n") if line]
@@ -184,7 +184,7 @@ def _decoded(content: bytes, path: Path) -> str:
 
 
 def separator_of(text: str) -> str:
-    """The separator by which most of the first lines have the same number of cells, and most cells."""
+    """The separator that gives most of the first lines the same number of cells, and the most cells."""
     lines = list(csv_lines(text, SAMPLE_LINES))
 
     def steadiness(separator: str) -> tuple[float, int]:
@@ -199,7 +199,7 @@ def separator_of(text: str) -> str:
 
 
 def _single_spaced(text: str) -> str:
-    """The text with single spaces for those that fill up columns, unless there are quotes."""
+    """The text with padding spaces collapsed to single ones, unless there are quotes."""
     return text if '"' in text else re.sub(r" {2,}", " ", re.sub(r"(?m)^ +| +$", "", text))
 
 
@@ -228,7 +228,7 @@ def _require_names(names: list[str], path: Path) -> None:
 def _require_unique(names: list[str], where: str) -> None:
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
-        raise TableError(f"{where} has two columns of the name {twice[0]!r}; rename one of them.")
+        raise TableError(f"{where} has two columns named {twice[0]!r}; rename one of them.")
 
 
 def _is_numeric(word: str) -> bool:
@@ -246,7 +246,7 @@ def _fault_of(text: str, separator: str, width: int, path: Path) -> str:
             if len(row) > width:
                 return (
                     f"Row {number} of {path} has {len(row)} cells where the first line has {width} names; put cells "
-                    f"that contain {separator!r} in quotes, or remove what is too much."
+                    f"that contain {separator!r} in quotes, or remove the extra cells."
                 )
     except csv.Error as error:
         return f"{path} is not a table: {error}; look for a quote that is not closed."
@@ -270,7 +270,7 @@ def _checked(frame: Any, source: str) -> Any:
 
 
 def _from_pandas(column: Any, name: str, polars: Any) -> Any:
-    """A column of pandas without the detour by pyarrow; what is no number, date or truth value becomes words."""
+    """A pandas column without the detour via pyarrow; anything but numbers, dates and booleans becomes strings."""
     if hasattr(column, "cat"):
         words = [None if code < 0 else str(column.cat.categories[code]) for code in column.cat.codes]
         return polars.Series(name, words, polars.String).cast(polars.Categorical)

@@ -1,4 +1,4 @@
-"""The report of a fit: one HTML file that needs nothing else, and the same as JSON."""
+"""The report of a fit: one self-contained HTML file, and the same as JSON."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from representer.tables.effects import ColumnEffect
 from representer.tables.outcome import HeldOut, Outcome, short_number
 
 MOST_CLASSES_SHOWN = 12
-"""Classes up to which a table of confusions is shown."""
-ALONG = "Mean prediction of some rows that all have this value; the band holds the middle half of them."
-ALONG_CLASSES = "Mean probability of {} for some rows that all have this value; the band holds the middle half of them."
+"""Classes up to which a confusion matrix is shown."""
+ALONG = "Mean prediction for some rows with this value; the band holds the middle half of them."
+ALONG_CLASSES = "Mean probability of {} for some rows with this value; the band holds the middle half of them."
 
 
 def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
-    """The report as one self-contained page, light or dark as the reader's screen is.
+    """The report as one self-contained page, light or dark like the reader's screen.
 
     Names and cells are escaped: a table may hold anything.
     """
@@ -29,7 +29,7 @@ def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
     environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True)
     environment.filters |= {"number": _number, "sentence": _sentence, "cell": _cell_words}
     text = resources.files("representer.tables").joinpath("report.html").read_text(encoding="utf-8")
-    markup, effects = jinja.filters.Markup, tuple(effects)  # our own pictures are no text to be escaped
+    markup, effects = jinja.filters.Markup, tuple(effects)  # our own figures must not be escaped
     sections = [
         (each.name, markup(figures.section(each.points, np.array(each.mean), _band(each), str(i))))
         for i, each in enumerate(effects)
@@ -48,7 +48,7 @@ def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
 
 
 def report_json(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
-    """What the page shows, as JSON with a version of its schema; rows set aside are in it."""
+    """What the page shows, as JSON with a schema version; it includes the rows set aside."""
     found = outcome.as_dict() | {"effects": [dataclasses.asdict(each) for each in effects]}
     return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -62,7 +62,7 @@ def _jinja() -> Any:
 
 
 def _figures(outcome: Outcome) -> list[tuple[str, str]]:
-    """Pictures of the rows set aside, with a caption each."""
+    """Figures of the rows set aside, each with a caption."""
     held = outcome.held_out
     if not len(held.rows):
         return []
@@ -76,7 +76,7 @@ def _figures(outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.coverage:
         levels, covered = zip(*((each.level, each.covered) for each in outcome.coverage), strict=True)
         words = "; ".join(f"{level:.0%} bands hold {share:.1%}" for level, share in zip(levels, covered, strict=True))
-        found.append((figures.coverage(levels, covered), f"Bands keep their promise on the line: {words}."))
+        found.append((figures.coverage(levels, covered), f"On the line, coverage is as nominal: {words}."))
     return found
 
 
@@ -84,7 +84,7 @@ def _class_figures(outcome: Outcome, held: HeldOut) -> list[tuple[str, str]]:
     if held.probabilities is None:
         return []
     right = np.asarray(held.truth) == np.asarray(held.prediction)
-    words = "Probabilities mean what they say on the line; larger dots stand for more rows."
+    words = "On the line, probabilities are calibrated; larger dots stand for more rows."
     found = [(figures.reliability(held.probabilities.max(axis=1), right), words)]
     if len(outcome.classes) == 2:
         positive = np.asarray(held.truth).astype(str) == outcome.classes[1]

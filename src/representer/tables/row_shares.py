@@ -1,4 +1,4 @@
-"""Which training rows made a prediction: the weights of their targets, or what each representer adds."""
+"""Contributions of training rows to a prediction: the weights of their targets, or the terms of the representers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from representer.problems.ridge import RidgeProblem
 from representer.solvers import choose
 
 TOLERANCE_OF_WEIGHTS = 1e-10
-"""Relative residual of the system for the weights of a row."""
+"""Relative residual of the linear system for the weights of a row."""
 SUM_TO_ZERO = 1e-6
-"""Relative size of the sum of coefficients up to which the intercept is that of the rows."""
+"""Largest relative sum of coefficients with which the intercept belongs to the rows."""
 LANDMARK_JITTER = 1e-12
-"""Of the mean of k(z, z), added to the matrix of landmarks."""
+"""Jitter added to the landmarks' Gram matrix, relative to the mean of k(z, z)."""
 BY_TARGETS = "f(x) = start + sum of weight * (target - start)"
 BY_LANDMARKS = "f(x) = start + sum of weight * (f(landmark) - start)"
 BY_REPRESENTERS = "f(x) = start + sum of alpha_i k(x_i, x)"
@@ -29,17 +29,17 @@ BY_REPRESENTERS = "f(x) = start + sum of alpha_i k(x_i, x)"
 
 @dataclass(frozen=True)
 class RowShare:
-    """A training row, its target, the weight of that in a prediction, and what it adds."""
+    """A training row, its target, the weight of the target in a prediction, and its contribution."""
 
     row: int
     target: Any
-    """As it stands in the table, or in the units of f, or a class; of landmarks the value of f; None if unknown."""
+    """As in the table, or in the units of f, or a class; for landmarks the value of f; None if unknown."""
     weight: float | None
-    """None for losses other than squares."""
+    """None for losses other than squared ones."""
     added: float
 
     def words(self, rows_are: str) -> str:
-        """A line for people."""
+        """One line of text."""
         target = f"{self.target:,.6g}" if isinstance(self.target, float) else self.target
         what = "" if target is None else f" ({target})"
         weight = "" if self.weight is None else f", weight {self.weight:.3f}"
@@ -57,7 +57,7 @@ class RowShares:
     formula: str
 
     def listed(self, n: int, label: Any) -> tuple[tuple[RowShare, ...], tuple[RowShare, ...], float]:
-        """The n rows that add most, those that take most off, and what all others add; ``label`` names a row."""
+        """The n largest and the n most negative contributions, and the sum of all others; ``label`` names a row."""
         order = np.argsort(self.added, kind="stable")
         up, down = [i for i in order[::-1][:n] if self.added[i] > 0.0], [i for i in order[:n] if self.added[i] < 0.0]
 
@@ -71,10 +71,10 @@ class RowShares:
 
 
 def row_shares(machine: Any, f: Function, one: Any, output: int) -> RowShares:
-    """What each row adds to f(x), f a single output of the machine's function.
+    """The contribution of each row to f(x), f a single output of the machine's function.
 
-    Squared losses: s(x) = (K + alpha W^(-1))^(-1) k(x) are the weights of the targets; with an intercept k(x) is
-    lowered by the number for which they add up to one. Of other losses alpha_i k(x_i, x). In the span of landmarks z
+    Squared losses: s(x) = (K + alpha W^(-1))^(-1) k(x) are the weights of the targets; with an intercept, k(x) is
+    lowered by the constant for which they sum to one. Other losses: alpha_i k(x_i, x). In the span of landmarks z:
     the weights K(z, z)^(-1) k(z, x) of the values f(z).
     """
     if machine.kernel_.original is not machine.kernel_:
@@ -95,10 +95,10 @@ def _values(f: Function, one: Any) -> np.ndarray:
 
 
 def _of_targets(machine: Any, f: Function, one: Any, output: int) -> RowShares:
-    """Weights of targets; y = f + alpha a / w gives those that the fit had."""
+    """Weights of targets; y = f + alpha a / w recovers the targets of the fit."""
     alpha, weights, intercept = _ridge(machine, output)
     coef = np.asarray(f.coef, np.float64)
-    # columns that span f in place of rows have coefficients of any sum
+    # where columns span f in place of rows, the coefficients need not sum to zero
     intercept = intercept and bool(abs(coef.sum()) <= SUM_TO_ZERO * np.abs(coef).sum())
     gram, n = Gram(f.kernel, f.X, threads=f.threads), len(f.coef)
     sides = np.column_stack([_values(f, one), *[np.ones(n)] * intercept])
@@ -125,7 +125,7 @@ def _ridge(machine: Any, output: int) -> tuple[float, np.ndarray | None, bool]:
 
 
 def _weights(machine: Any) -> np.ndarray | None:
-    """The weight of each row of the fit, None where all are one or only those of groups of equal rows are known."""
+    """The weight of each row of the fit; None where all are one, or known only for groups of equal rows."""
     known, rows = vars(machine).get("_weights"), vars(machine).get("_fitted_rows")
     n = len(machine.function_.coef)
     if known is None or not isinstance(machine, SearchedModel):

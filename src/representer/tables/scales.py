@@ -1,4 +1,4 @@
-"""On which scale columns and target are fitted: their own, logarithms or quantiles, as leave-one-out says."""
+"""The scale on which columns and target are fitted: their own, logarithms or quantiles, chosen by leave-one-out."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from representer.tables.numeric_design import NumericDesign
 from representer.tables.targets import Target
 
 ROWS_FOR_SCALES, PART_FOR_SCALES, MOST_FOR_SCALES = 500, 5, 1000
-"""Rows on which scales are compared: so many, or where there are many one in five of them, up to so many."""
+"""Rows on which scales are compared: the first number, or one in five where there are many, up to the last number."""
 SKEWED, SKEWED_TARGET = 2.0, 1.0
-"""Skewness from which another scale is tried."""
+"""Skewness above which another scale is tried, for columns and for the target."""
 WORTH = 0.01
-"""Relative gain of the leave-one-out error from which another scale is taken."""
+"""Relative gain in the leave-one-out error above which another scale is chosen."""
 MOST_COLUMNS_TRIED = 12
-"""The most skewed ones."""
+"""Largest number of columns tried, the most skewed ones."""
 ALPHAS = np.logspace(-4, 1.5, 12)
 
 
 def chosen_scales(
     plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, source: str, seed: int
 ) -> tuple[ColumnPlan, Target]:
-    """The plan with columns, and the target, on the scales that have the least leave-one-out error on some rows."""
+    """The plan with columns, and the target, on the scales with the smallest leave-one-out error on some rows."""
     count = max(ROWS_FOR_SCALES, min(len(y) // PART_FOR_SCALES, MOST_FOR_SCALES))
     some = np.sort(np.random.default_rng(seed).permutation(len(y))[:count])
     part, y = frame[some.tolist()], y[some]
@@ -53,7 +53,7 @@ def _values(treatment: Treatment, frame: Any, source: str) -> np.ndarray:
 
 
 def _skewed(plan: ColumnPlan, frame: Any, source: str) -> list[tuple[Treatment, np.ndarray]]:
-    """Columns of numbers that are not negative and have a long tail, the longest first."""
+    """Nonnegative numeric columns with a long tail, the longest first."""
     found = []
     for treatment in plan.treatments:
         if treatment.type == "number":
@@ -66,7 +66,7 @@ def _skewed(plan: ColumnPlan, frame: Any, source: str) -> list[tuple[Treatment, 
 
 
 def _targets(target: Target, y: np.ndarray) -> np.ndarray:
-    """Numbers to be fitted by squares: centred targets, or indicators of classes."""
+    """Targets for a squared loss: numbers on the fitted scale, or class indicators."""
     if target.is_classes:
         columns = (y[:, None] == np.array(target.classes)).astype(np.float64)
         return columns[:, columns.std(axis=0) > 0.0]
@@ -97,7 +97,7 @@ def _target_scale(plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, s
     smear = float(np.mean(np.exp(np.log(y) - fitted)))
     error = float(np.mean((y - smear * np.exp(fitted)) ** 2))
     if error >= (1.0 - WORTH) * plain:
-        return replace(target, why="as it is: its logarithm is not better when rows are left out")
+        return replace(target, why="as it is: its logarithm has no smaller leave-one-out error")
     gain = 1.0 - np.sqrt(error / plain)
     why = f"by its logarithm: it lowers the leave-one-out error by {100 * gain:.0f} %"
     return replace(target, logarithm=True, why=why)

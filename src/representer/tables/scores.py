@@ -1,4 +1,4 @@
-"""Scores of rows set aside, with intervals: bootstrap for one set of rows, Nadeau and Bengio's variance for folds."""
+"""Scores on rows set aside, with intervals: bootstrap for one set of rows, Nadeau and Bengio's variance for folds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Metric:
     value: Callable[[np.ndarray], np.ndarray]
     """Means of the terms, of shape (..., terms), to the score."""
     range: tuple[float, float] = (0.0, np.inf)
-    """Values that the score can have."""
+    """Possible values of the score."""
 
     def of(self, target: Target, truth: np.ndarray, found: Any) -> float:
         """The score of some predictions."""
@@ -37,7 +37,7 @@ class Metric:
 
 
 def _squares(target: Target, truth: np.ndarray, found: Any) -> np.ndarray:
-    centred = truth - truth.mean()  # of the same rows for all models, and exact for large means
+    centred = truth - truth.mean()  # the same for all models, and without cancellation for large means
     return np.column_stack([(truth - found.prediction) ** 2, centred, centred**2])
 
 
@@ -81,11 +81,11 @@ METRICS = {
     "counts": (DEVIANCE, RMSE),
     "quantiles": (PINBALL, MAE),
 }
-"""Scores by task; models are compared by the first one."""
+"""Scores by task; the first one is used to compare models."""
 
 
 def metrics_for(target: Target) -> tuple[Metric, ...]:
-    """The scores of a task; the area under the ROC curve is one of two classes."""
+    """The scores of a task, without the area under the ROC curve, which is added for two classes."""
     return METRICS[target.task]
 
 
@@ -108,7 +108,7 @@ def auc(truth: np.ndarray, score: np.ndarray) -> float:
 
 
 def bootstrap(terms: list[np.ndarray], seed: int) -> list[np.ndarray]:
-    """Means of terms in resamples of the same rows, of shape (resamples, terms) for each; weights are Poisson."""
+    """Means of the terms over Poisson bootstrap resamples of the same rows, each of shape (resamples, terms)."""
     n = len(terms[0])
     count = RESAMPLES if n <= 20_000 else 300
     rng, out = np.random.default_rng(seed), [np.empty((count, part.shape[1])) for part in terms]
@@ -176,7 +176,7 @@ def over_folds(values: np.ndarray, test_share: float) -> tuple[float, float, flo
 
 
 Fold = tuple[np.ndarray, Any, dict[str, Any]]
-"""Truth, predictions of the model, and those of simple models by name."""
+"""Truth, predictions of the model, and those of the baselines by name."""
 
 
 def scores_of_folds(target: Target, folds: list[Fold], test_share: float) -> tuple[list[Score], list[Comparison]]:

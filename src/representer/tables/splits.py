@@ -1,4 +1,4 @@
-"""Which rows judge a model: set aside before anything is looked at."""
+"""The rows on which a model is judged, set aside before anything is looked at."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, StratifiedKFold, StratifiedShuffleSplit
 
 ASIDE = 0.2
-"""Share of the rows that are set aside."""
+"""Fraction of the rows that are set aside."""
 FOLDS, REPETITIONS = 5, 2
 FOLDED_ROWS = 2000
-"""Rows below which folds are repeated, as one set of rows set aside would say too little."""
+"""Rows below which repeated folds are used, as a single set of rows set aside would be too small."""
 BINS = 10
-"""Classes of numbers for a stratified split."""
+"""Number of bins of numeric targets for a stratified split."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """Pairs of training and test rows, and how they came about in words."""
+    """Pairs of training and test rows, and a description of the split."""
 
     pairs: list[tuple[np.ndarray, np.ndarray]]
     words: str
@@ -32,7 +32,7 @@ class Split:
 
 
 def split_rows(y: np.ndarray, seed: int, *, order: tuple[str, np.ndarray] | None, groups: np.ndarray | None) -> Split:
-    """The last rows by time, whole groups, or rows with the same shares of classes; folds where there are few rows.
+    """The last rows by time, whole groups, or a stratified split; folds where there are few rows.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _by_group(y: np.ndarray, groups: np.ndarray, seed: int) -> Split:
 
 
 def strata_of(y: np.ndarray) -> np.ndarray | None:
-    """Classes, or bins of numbers, of which each fold gets its share; None where a class has too few rows for that."""
+    """Strata: classes, or bins of numbers; None where one has too few rows for that."""
     if y.dtype.kind in "OU":
         strata = np.unique(y, return_inverse=True)[1]
     else:

@@ -1,4 +1,4 @@
-"""Suspicious labels: training rows whose targets are far from what all other rows predict for them."""
+"""Suspicious labels: training rows whose targets are far from what the other rows predict for them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from representer.solvers.leave_one_out import leave_one_out
 from representer.tables.outcome import HeldOut, Suspicion
 
 MOST_LEFT_OUT = 3000
-"""Rows among which suspicious ones are looked for, evenly spaced over all."""
+"""Largest number of rows, evenly spaced, among which suspicious ones are sought."""
 FAR = 4.0
-"""Robust standard deviations from which a number is suspicious."""
+"""Robust standard deviations above which a number is suspicious."""
 SURE = 0.8
-"""Excess of the probability of another class from which a label of a row set aside is suspicious."""
+"""Excess probability of another class above which a label of a row set aside is suspicious."""
 
 
 def suspicious_labels(model: Any, y: Any, n: int = 10) -> tuple[Suspicion, ...]:
@@ -71,7 +71,7 @@ def suspicious_labels(model: Any, y: Any, n: int = 10) -> tuple[Suspicion, ...]:
 
 
 def _classes(rows: np.ndarray, y: np.ndarray, classes: np.ndarray, values: np.ndarray, n: int) -> tuple:
-    """Rows for which the others prefer another class, those first where they do so most."""
+    """Rows for which the others prefer another class, the strongest preference first."""
     own = np.argmax(y[rows][:, None] == classes, axis=1)
     excess = values.max(axis=1) - values[np.arange(len(rows)), own]
     order = [i for i in np.argsort(-excess, kind="stable")[:n] if excess[i] > 0.0]
@@ -81,7 +81,7 @@ def _classes(rows: np.ndarray, y: np.ndarray, classes: np.ndarray, values: np.nd
 
 
 def far_off(held: HeldOut, classes: tuple[str, ...], n: int = 10) -> tuple[Suspicion, ...]:
-    """The n most suspicious of rows that a model had not seen, by its predictions of them."""
+    """The n most suspicious held-out rows, by the model's predictions for them."""
     if not len(held.rows):
         return ()
     if held.probabilities is not None:

@@ -18,23 +18,23 @@ from representer.tables.reading import polars_library, read_table
 from representer.tables.targets import Target
 
 LEVEL = 0.95
-"""Of the band between lower and upper."""
+"""Level of the band between lower and upper."""
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model says of some rows."""
+    """Predictions of a model for some rows."""
 
     prediction: np.ndarray
     unfamiliar: np.ndarray
     std: np.ndarray | None = None
     band: Any = None
-    """A function of a level that gives lower and upper ends; None where the model has no bands."""
+    """A function from a level to lower and upper ends; None where the model has no bands."""
     probabilities: np.ndarray | None = None
     quantiles: np.ndarray | None = None
 
     def ends(self, level: float = LEVEL) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Lower and upper ends of the band that promises this level."""
+        """Lower and upper ends of the band with this nominal level."""
         return (None, None) if self.band is None else self.band(level)
 
 
@@ -43,9 +43,9 @@ class FittedRows:
     """The rows that a model was fitted to."""
 
     numbers: np.ndarray
-    """In the table, from 0."""
+    """Indices in the table, from 0."""
     targets: np.ndarray
-    """As they stand in the table."""
+    """As they are in the table."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class TableModel:
     columns: ColumnPlan
     target: Target
     estimator: Any
-    """`KernelRegressor`, `KernelClassifier` or `SearchedMachine`, on frames that `treated` gives."""
+    """`KernelRegressor`, `KernelClassifier` or `SearchedMachine`, on frames that `treated` returns."""
     route: str
     """The estimator in a sentence."""
     outcome: Outcome | None = None
-    """What the judgement of this model found, without rows."""
+    """The outcome of this model's assessment, without rows."""
     fitted_rows: FittedRows | None = None
-    """Which rows they were, for explanations."""
+    """The rows of the fit, for explanations."""
 
     def treated(self, source: Any) -> Any:
-        """The frame that the estimator sees, of a path, a frame of pandas or polars, or a `Table`."""
+        """The frame that the estimator takes, from a path, a pandas or polars frame, or a `Table`."""
         table = read_table(source)
         return self.columns.treated(table.frame, table.source)
 
@@ -74,14 +74,14 @@ class TableModel:
 
     @cached_property
     def familiarity(self) -> Familiarity:
-        """What tells unfamiliar rows, made when it is first asked for."""
+        """The criterion for unfamiliar rows, computed on first access."""
         estimator = self.estimator
         return Familiarity.of(estimator.kernel_, estimator.function_.X, float(estimator.alpha_))
 
     def predict(self, source: Any) -> Any:
         """prediction, std, lower, upper and unfamiliar for each row; for classes the probability of each.
 
-        A frame of pandas gives one of pandas, everything else one of polars.
+        A pandas frame returns a pandas frame, everything else a polars frame.
         """
         table = read_table(source)
         found = self.predicted(self.columns.treated(table.frame, table.source))
@@ -91,7 +91,7 @@ class TableModel:
         return polars_library().DataFrame(columns)
 
     def predicted(self, frame: Any, bands: bool = True) -> Predictions:
-        """The same as arrays, for a treated frame; without ``bands`` only what scores need, which is much quicker."""
+        """The same as arrays, for a treated frame; without ``bands`` only what scores need, which is much faster."""
         estimator, target, none = self.estimator, self.target, np.zeros(frame.height, bool)
         unfamiliar = self.familiarity.unfamiliar(estimator.rows_of(frame)) if bands else none
         if target.is_classes:
@@ -120,7 +120,7 @@ class TableModel:
         return Predictions(middle, unfamiliar, band=ends if len(levels) > 1 else None, quantiles=values)
 
     def _regression(self, frame: Any, unfamiliar: np.ndarray) -> Predictions:
-        """The mean, its deviation, and bands: of the process, or by quantiles of residuals where it has none."""
+        """Mean, standard deviation and bands: from the process, or from quantiles of residuals where it has none."""
         target, residuals = self.target, getattr(self.estimator, "residuals", None)
         if residuals is not None:
             f = self.estimator.predict(frame)
@@ -142,12 +142,12 @@ class TableModel:
         return Predictions(mean, unfamiliar, std, ends)
 
     def kernel_words(self) -> tuple[str, ...]:
-        """The kernel in words: its family, and the length scale of each column, from what matters most to the least."""
+        """The kernel in words: its family, and the length scale of each column, the most relevant first."""
         searched = getattr(self.estimator, "searched", self.estimator)
         return tuple(searched.kernel_words())
 
     def describe(self) -> str:
-        """Target, columns and how good it is, in a few lines."""
+        """Target, columns and scores, in a few lines."""
         lines = [f"{self.target.task} of {self.target.name!r}: {self.route}"]
         for each in self.columns.treatments:
             lines.append(f"  {each.name}: {each.type}, {each.words}")
@@ -157,12 +157,12 @@ class TableModel:
 
 
 def target_level(levels: tuple[float, ...]) -> int:
-    """Which of some quantiles is the prediction: the one next to the median."""
+    """The index of the quantile that serves as the prediction: the one nearest to the median."""
     return int(np.argmin(np.abs(np.array(levels) - 0.5)))
 
 
 def by_class(shares: np.ndarray, known: Any, target: Target) -> np.ndarray:
-    """Probabilities with a column for each class of the target; those that the fit did not see have none."""
+    """Probabilities with one column per class of the target; classes that the fit did not see have zero."""
     if len(known) == len(target.classes):
         return shares
     out = np.zeros((len(shares), len(target.classes)))
@@ -189,7 +189,7 @@ def prediction_columns(target: Target, found: Predictions) -> dict[str, Any]:
 
 
 def held_out_columns(outcome: Outcome, levels: tuple[float, ...] = ()) -> dict[str, Any]:
-    """The columns of a file of the rows set aside: their numbers in the table from 1, truth and predictions.
+    """The columns of a file of the rows set aside: row numbers in the table from 1, truth and predictions.
 
     ``levels`` are those of quantiles, if there are any.
     """

@@ -1,4 +1,4 @@
-"""What is to be predicted: numbers, counts, quantiles or classes, and the scale on which it is fitted."""
+"""The target: numbers, counts, quantiles or classes, and the scale on which it is fitted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOSSES = ("squared", "huber", "poisson", "quantiles")
 
 @dataclass(frozen=True)
 class Target:
-    """The target of a table, and how predictions return to its units."""
+    """The target of a table, and how predictions are transformed back to its units."""
 
     name: str
     task: str
@@ -28,7 +28,7 @@ class Target:
     classes: tuple[str, ...] = ()
     logarithm: bool = False
     smear: float = 1.0
-    """The mean of exp(residual) of a fit of logarithms: what turns exp of a mean into a mean."""
+    """Smearing factor: the mean of exp(residual) of a fit to logarithms, which turns exp of a mean into a mean."""
     why: str = "as it is"
 
     @property
@@ -50,7 +50,7 @@ class Target:
 
 
 def target_of(table: Table, name: str, kind: ColumnType, loss: str | None) -> tuple[Target, np.ndarray, np.ndarray]:
-    """The target, its values (numbers, or words for classes), and the rows that have one."""
+    """The target, its values (numbers, or strings for classes), and the rows that have one."""
     column = table.frame[name]
     rows = np.flatnonzero(column.is_not_null().to_numpy())
     if kind.type == "empty" or not len(rows):
@@ -63,7 +63,7 @@ def target_of(table: Table, name: str, kind: ColumnType, loss: str | None) -> tu
         )
     if kind.type in ("date", "text", "sequence", "skipped"):
         raise TableError(
-            f"The target {name!r} is taken for a {kind.type} ({kind.why}), and numbers or classes can be predicted; "
+            f"The target {name!r} looks like a {kind.type} ({kind.why}), but only numbers or classes can be predicted; "
             f"declare it by --type {name}=category or --type {name}=number if it is one."
         )
     loss, levels = _loss(loss)
@@ -74,7 +74,7 @@ def target_of(table: Table, name: str, kind: ColumnType, loss: str | None) -> tu
     cells = Treatment(name, "number", kind.format).cells(column, table.source)
     y = cells.to_numpy().astype(np.float64)[rows]
     if loss == "poisson" and (y.min() < 0.0 or np.any(y != np.round(y))):
-        raise TableError(f"loss='poisson' is for counts, and the target {name!r} has negative or broken numbers.")
+        raise TableError(f"loss='poisson' is for counts, and the target {name!r} has negative or fractional numbers.")
     task = {"poisson": "counts", "quantiles": "quantiles"}.get(loss, "regression")
     return Target(name, task, "squared" if loss == "auto" else loss, levels), y, rows
 
@@ -107,7 +107,7 @@ def _classes(column: Any, name: str, kind: ColumnType, rows: np.ndarray) -> tupl
     if len(classes) > MOST_CLASSES:
         raise TableError(
             f"The target {name!r} has {len(classes)} classes, more than {MOST_CLASSES}; if they are numbers declare "
-            f"--type {name}=number, else put rare ones together."
+            f"--type {name}=number, otherwise merge rare ones."
         )
     return Target(name, "classification", "logistic", (), classes), y, rows
 

@@ -1,4 +1,4 @@
-"""What a fit found in three sentences: how good it is, against what, and what to do."""
+"""The verdict on a fit in three sentences: how good it is, compared with what, and what to do."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from representer.tables.baselines import LINEAR_MODEL
 from representer.tables.outcome import Comparison, Finding, Score, short_number
 from representer.tables.targets import Target
 
-STOPPED = "The fit was stopped early: this is the best model that was found until then."
+STOPPED = "The fit was stopped early: this is the best model found so far."
 MORE_THAN_NONE = 0.1
-"""Part of the linear model's error from which a gain is more than none, though the rows do not prove it."""
+"""Fraction of the linear model's error above which a gain is notable, though not significant."""
 WORDS_OF_SCORES = {
     "R2": "the share of the variance explained is R2 = {}",
     "log loss": "the log loss is {}",
@@ -31,7 +31,7 @@ def verdict(
 
 
 def _error(found: Comparison) -> float:
-    """The error of the simpler model, of which a gain is a part."""
+    """The error of the simpler model, to which a gain is compared."""
     return 1.0 - found.value if found.metric == "R2" else found.value
 
 
