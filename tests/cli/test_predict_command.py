@@ -30,7 +30,7 @@ def test_predictions(folder, table, tmp_path, capsys):
     [
         ("column", "no column 'size'"),
         ("type", "'size' holds numbers, but row 1"),
-        ("half", "is no model file"),
+        ("half", "is not a model file"),
         ("newer", "newer than"),
         ("other", "holds a KernelRidge"),
         ("none", "There is no file"),

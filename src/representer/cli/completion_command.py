@@ -1,4 +1,4 @@
-"""`representer completion`: a few lines that teach a shell to complete."""
+"""`representer completion`: a shell completion script."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def options_by_command() -> dict[str, list[str]]:
 
 
 def script(shell: str) -> str:
-    """What the shell has to run."""
+    """The completion script for a shell."""
     known = options_by_command()
     if shell == "fish":
         lines = [f"complete -c representer -n __fish_use_subcommand -a {name}" for name in known]

@@ -1,4 +1,4 @@
-"""`representer demo`: the main job on a table that comes with the library."""
+"""`representer demo`: fit and explain a table that comes with the library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from representer.tables.demo_table import DEMO_TARGET, demo_table
 
 
 def run(options: Namespace) -> int:
-    """Fit and explain; says which commands do so, and where the report lies."""
+    """Fit and explain, printing the commands used and the location of the report."""
     table, out = str(demo_table()), Path(options.out)
     limit = f"{options.time_limit:g}"
     words = ["fit", table, "--target", DEMO_TARGET, "--out", str(out), "--time-limit", limit, "--force"]

@@ -1,4 +1,4 @@
-"""`representer explain`: which training rows and which columns made a prediction."""
+"""`representer explain`: contributions of training rows and columns to a prediction."""
 
 from __future__ import annotations
 

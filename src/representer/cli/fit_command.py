@@ -32,7 +32,7 @@ RELATION = re.compile(r"^\s*([\w ]+?)\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(
 
 @dataclass(frozen=True)
 class Decisions:
-    """What was decided for a fit: all that fit.toml holds."""
+    """The decisions for a fit: the contents of fit.toml."""
 
     table: str
     target: str
@@ -45,11 +45,11 @@ class Decisions:
 
     @property
     def bytes(self) -> int | None:
-        """The memory as a number."""
+        """The memory in bytes."""
         return bytes_of(self.memory) if self.memory else None
 
     def toml(self) -> str:
-        """As a file that --config reads."""
+        """The contents of a file that --config reads."""
         lines = ["# representer fit --config fit.toml repeats this fit"]
         lines += [f"{name} = {_toml(getattr(self, name))}" for name in ("table", "target", *DEFAULTS)]
         lines += ["", "[types]", *(f"{_toml(name)} = {_toml(kind)}" for name, kind in self.types.items())]
@@ -66,7 +66,7 @@ class Decisions:
 
 
 def run(options: Namespace) -> int:
-    """Fit, or with --plan say what would be fitted."""
+    """Fit, or with --plan print what would be fitted."""
     decisions = decided(options)
     requirements = [required(text) for text in options.require]
     job = table_job(
@@ -98,7 +98,7 @@ def run(options: Namespace) -> int:
 
 
 def decided(options: Namespace) -> Decisions:
-    """Options, where they are not given those of --config, else the defaults."""
+    """The options, completed from --config, then from the defaults."""
     known = _config(options.config) if options.config else {}
     types = dict(known.get("types", {}))
     for text in options.type:
@@ -111,7 +111,7 @@ def decided(options: Namespace) -> Decisions:
     if not found["table"]:
         raise TableError("No table is given; write representer fit TABLE.csv --target COLUMN.")
     if not found["target"]:
-        raise TableError("No target is given; name the column to be predicted by --target COLUMN.")
+        raise TableError("No target is given; name the column to predict by --target COLUMN.")
     if not found["time_limit"] > 0:
         raise TableError(f"--time-limit is {found['time_limit']:g}; give a number of seconds above zero.")
     if found["memory"]:
@@ -123,14 +123,14 @@ def _config(path: str) -> dict[str, Any]:
     try:
         known = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TableError(f"{path} is no TOML file of a fit: {error}.") from None
+        raise TableError(f"{path} is not a fit.toml file: {error}.") from None
     names = ("table", "target", "types", *DEFAULTS)
     for name, value in known.items():
         if name not in names:
             raise TableError(f"{path} has the unknown setting {name!r}; " + nearest(name, names, "settings"))
         kind: Any = {"types": dict, "time_limit": int | float, "seed": int}.get(name, str)
         if not isinstance(value, kind):
-            raise TableError(f"{path} has {name} = {value!r}, which is of another kind than {name} can be.")
+            raise TableError(f"{path} has {name} = {value!r}, which is of the wrong type for {name}.")
     return known
 
 
@@ -152,10 +152,10 @@ def required(text: str) -> tuple[str, str, float]:
 
 
 def require_scores(requirements: list[tuple[str, str, float]], names: list[str]) -> None:
-    """Raise before a long fit if a score is required that it will not have."""
+    """Raise before a long fit if a required score will not be available."""
     for name, _, _ in requirements:
         if name.lower() not in map(str.lower, names):
-            raise TableError(f"There is no score {name!r} to be required; the scores are {', '.join(names)}.")
+            raise TableError(f"There is no score {name!r} to require; the scores are {', '.join(names)}.")
 
 
 def exit_code(fit: TableFit, requirements: list[tuple[str, str, float]], tell: Any) -> int:
@@ -173,7 +173,7 @@ def exit_code(fit: TableFit, requirements: list[tuple[str, str, float]], tell: A
 
 
 def write_folder(fit: TableFit, job: Job, decisions: Decisions, out: Path) -> list[str]:
-    """All files of a fit, each complete or not there; the model comes last, so that it has its report."""
+    """Write all files of a fit, each complete or not at all; the model comes last, so that it always has its report."""
     out.mkdir(parents=True, exist_ok=True)
     frame = polars_library().DataFrame(held_out_columns(fit.outcome, job.target.quantiles))
     write_text(out / "fit.toml", decisions.toml())
@@ -192,9 +192,9 @@ def plan_words(job: Job, decisions: Decisions) -> str:
     lines = [f"{len(job.table):,} rows of {decisions.table}; {job.target.task} of {job.target.name!r}"]
     for each in notes:
         what = "the target" if each.name == job.target.name else each.treatment
-        what = "tells groups apart" if each.name == job.group else what
+        what = "defines the groups" if each.name == job.group else what
         lines.append(f"  {each.name:<{width}}  {each.type:<8}  {each.why}; {what}")
-    lines.append(f"Judged so: {job.split.words}.")
+    lines.append(f"Judged as follows: {job.split.words}.")
     return "\n".join([*lines, route_words(job.target, len(job.y), decisions.time_limit, decisions.bytes)])
 
 
@@ -208,7 +208,7 @@ def _plan_json(job: Job, decisions: Decisions) -> str:
 
 
 def finding_lines(outcome: Outcome) -> list[str]:
-    """What is wrong with the data, a line each."""
+    """Problems of the data, one line each."""
     return [f"{'Warning' if each.serious else 'Note'}: {each.sentence}" for each in outcome.findings]
 
 

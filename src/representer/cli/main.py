@@ -1,6 +1,6 @@
-"""The command line: what it understands, and what its exit codes mean.
+"""The command line: its options, and the meaning of its exit codes.
 
-Only the command that runs is imported, so that help and completion are quick.
+Only the command that runs is imported, so that help and completion are fast.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from importlib import import_module
 OK, BUG, BAD_INPUT, MISSED, STOPPED_BY_USER = 0, 1, 2, 3, 130
 EXIT_CODES = """exit codes:
   0    done
-  1    a bug of representer
-  2    bad input, with a sentence on stderr; nothing was written
+  1    a bug in representer
+  2    bad input, explained in a sentence on stderr; nothing was written
   3    the fit did not converge, or missed --require
   130  stopped by Ctrl-C; what was found so far is written
 """
@@ -46,17 +46,17 @@ def parser() -> argparse.ArgumentParser:
         return commands.add_parser(name, help=words, description=words, epilog=epilog, formatter_class=raw)
 
     _fit_options(command("fit", "Fit and judge a model of a column of a table.", FIT_EXAMPLES + "\n" + EXIT_CODES))
-    predict = command("predict", "Predict the rows of a table: prediction, std, lower, upper, unfamiliar.")
+    predict = command("predict", "Predict for the rows of a table: prediction, std, lower, upper, unfamiliar.")
     predict.add_argument("model", help="the model.repr of a fit")
     predict.add_argument("table", help="CSV or Parquet with the columns of the fit")
-    predict.add_argument("-o", "--out", help="file of predictions; stdout if it is not given")
+    predict.add_argument("-o", "--out", help="file for the predictions (default: stdout)")
     predict.add_argument("--force", action="store_true", help="replace an older file")
-    explain = command("explain", "Which training rows and which columns made a prediction.")
+    explain = command("explain", "Show what training rows and columns contribute to a prediction.")
     explain.add_argument("model", help="the model.repr of a fit")
     explain.add_argument("table", help="CSV or Parquet with the columns of the fit")
     explain.add_argument("--row", type=int, default=1, help="number of the row, from 1")
-    explain.add_argument("--top", type=int, default=5, help="training rows that are shown")
-    info = command("info", "What a model file holds.")
+    explain.add_argument("--top", type=int, default=5, help="training rows to show")
+    info = command("info", "Show what a model file holds.")
     info.add_argument("model", help="the model.repr of a fit")
     for each in (predict, explain, info):
         each.add_argument("--json", action="store_true", help="the result as JSON")
@@ -64,27 +64,27 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--out", default="representer-demo", help="folder for the files (default: %(default)s)")
     demo.add_argument("--time-limit", type=float, default=25.0, help="seconds (default: %(default)s)")
     demo.add_argument("--quiet", action="store_true", help="no progress")
-    shell = command("completion", 'Print what teaches a shell to complete: eval "$(representer completion bash)".')
+    shell = command("completion", 'Print a shell completion script: eval "$(representer completion bash)".')
     shell.add_argument("shell", choices=("bash", "zsh", "fish"))
     return made
 
 
 def _fit_options(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("table", nargs="?", help="CSV (any separator, plain or gz) or Parquet")
-    fit.add_argument("--target", help="the column to be predicted")
+    fit.add_argument("--target", help="the column to predict")
     fit.add_argument("--out", help="folder for the files (default: the name of the table with -fit)")
     fit.add_argument("--time-limit", type=float, help="seconds of search (default: 300)")
     fit.add_argument("--loss", help="squared, huber, poisson, quantiles or quantiles:0.1,0.5,0.9")
     fit.add_argument("--type", action="append", default=[], metavar="COLUMN=TYPE", help="number, category, date, "
                      "text, sequence or skipped; may be repeated")  # fmt: skip
     fit.add_argument("--group", help="a column whose groups are set aside as a whole")
-    fit.add_argument("--memory", help="what a fit may take beside the table, such as 4GB (default: the machine's)")
-    fit.add_argument("--seed", type=int, help="of all that is random (default: 0)")
-    fit.add_argument("--config", help="a fit.toml whose decisions are repeated; options win over it")
+    fit.add_argument("--memory", help="memory in addition to the table, such as 4GB (default: the machine's)")
+    fit.add_argument("--seed", type=int, help="random seed (default: 0)")
+    fit.add_argument("--config", help="a fit.toml whose decisions are repeated; options take precedence")
     fit.add_argument(
         "--require", action="append", default=[], metavar="SCORE", help="such as 'R2>=0.8'; exit 3 if missed"
     )
-    fit.add_argument("--plan", action="store_true", help="say what would be done, and fit nothing")
+    fit.add_argument("--plan", action="store_true", help="print what would be done, without fitting")
     fit.add_argument("--json", action="store_true", help="the result as JSON")
     fit.add_argument("--force", action="store_true", help="replace older files")
     fit.add_argument("--quiet", action="store_true", help="no progress")
@@ -93,13 +93,13 @@ def _fit_options(fit: argparse.ArgumentParser) -> None:
 def _sentence(error: Exception) -> str:
     """What was wrong, and what to do."""
     if isinstance(error, MemoryError):
-        return f"There is not enough memory ({error}); give less by --memory, or fewer rows."
+        return f"There is not enough memory ({error}); set a smaller --memory, or give fewer rows."
     if not isinstance(error, OSError) or error.filename is None:
         return str(error)
     if isinstance(error, FileNotFoundError):
         return f"There is no file or folder {error.filename}; correct the path."
     if isinstance(error, PermissionError):
-        return f"{error.filename} may not be read or written by you; choose another place, or change its permissions."
+        return f"You may not read or write {error.filename}; choose another place, or change its permissions."
     return f"{error.filename} cannot be used: {error.strerror}; choose another place."
 
 
@@ -112,7 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
-    """A warning as a line for people, without the place in the code."""
+    """A warning as one line, without its location in the code."""
     print(f"warning: {message}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""Files that are complete or not there, and progress on stderr."""
+"""Atomic file writes, and progress on stderr."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from representer.tables.reading import TableError
 
 
 def write_by_rename(path: Path, write: Callable[[Path], object]) -> None:
-    """Have a file written beside its place, and put it there when it is complete."""
+    """Write a file under a temporary name, and rename it when it is complete."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         write(beside)
@@ -23,32 +23,32 @@ def write_by_rename(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A file of text, complete or not there."""
+    """Write a text file atomically."""
     write_by_rename(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def require_folder(folder: Path) -> None:
-    """Refuse a folder in which no file can be written, before any work; it is made when there is something for it."""
+    """Raise before any work if no file can be written in a folder, which is created when first needed."""
     there = folder
     while not there.exists() and there != there.parent:
         there = there.parent
     if not there.is_dir():
-        raise TableError(f"{there} is a file, and no folder in which files could be written; choose another place.")
+        raise TableError(f"{there} is a file, not a folder in which files could be written; choose another place.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise TableError(f"You may not write in {there}; choose another place, or change its permissions.")
 
 
 def require_free(paths: list[Path], force: bool) -> None:
-    """Refuse to replace files unless that was asked for, before any work."""
+    """Raise before any work if files would be replaced without --force."""
     taken = [path for path in paths if path.exists()]
     if taken and not force:
-        raise TableError(f"{taken[0]} is there already; choose another place, or give --force to replace it.")
+        raise TableError(f"{taken[0]} exists already; choose another place, or give --force to replace it.")
     if taken and any(path.is_dir() for path in taken):
         raise TableError(f"{taken[0]} is a folder; choose another place.")
 
 
 def teller(quiet: bool) -> Callable[[str], None]:
-    """A function that prints what is done, and since when, to stderr."""
+    """A function that prints progress and the elapsed time to stderr."""
     begin = perf_counter()
 
     def tell(text: str) -> None:

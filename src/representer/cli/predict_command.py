@@ -18,7 +18,7 @@ def table_model(path: str) -> TableModel:
     """The model of a table in a file, or an error that says what the file holds."""
     model = load(path)
     if not isinstance(model, TableModel):
-        raise TableError(f"{path} holds a {type(model).__name__}, and no model of a table; fit one by representer fit.")
+        raise TableError(f"{path} holds a {type(model).__name__}, not a model of a table; fit one by representer fit.")
     return model
 
 
