@@ -133,7 +133,7 @@ def rewritten(path, change):
     ("change", "fault"),
     [
         (lambda d, a, m: m.update(format="9") or d, "newer"),
-        (lambda d, a, m: m.update(format="one") or d, "no model of this library"),
+        (lambda d, a, m: m.update(format="one") or d, "not a model of this library"),
         (lambda d, a, m: "[" * 10_000, "damaged"),
         (lambda d, a, m: "[]", "no table"),
         (lambda d, a, m: d | {"root": [10**6]}, "points nowhere"),
@@ -157,10 +157,10 @@ def test_damage_is_seen(tmp_path):
     with pytest.raises(LoadError, match="its hash"):
         load(path)
     path.write_bytes(content[:-100])
-    with pytest.raises(LoadError, match="no model file"):
+    with pytest.raises(LoadError, match="not a model file"):
         load(path)
     path.write_text("not a model")
-    with pytest.raises(LoadError, match="no model file"):
+    with pytest.raises(LoadError, match="not a model file"):
         load(path)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nowhere.repr")

@@ -1,4 +1,4 @@
-"""Data frames as named arrays, and back, without an import of the libraries that a model does not use."""
+"""Data frames as named arrays, and back, without importing libraries that a model does not use."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 PANDAS_TYPES = {"str", "string", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "boolean"}
-"""Names of types that pandas has beside those of numpy."""
+"""Names of types that pandas has in addition to those of numpy."""
 Column = tuple[str, Any, Any]
-"""What it was, its values as an array, and the levels of a category."""
+"""Original type, values as an array, and the levels of a category."""
 
 
 def library_of(value: Any) -> str | None:
@@ -42,7 +42,7 @@ def _from_polars(column: Any) -> Column:
 
 
 def _without_gaps(values: np.ndarray) -> np.ndarray:
-    """An array of objects with None for whatever says that a value is missing."""
+    """An array of objects with None for every marker of a missing value."""
     if values.dtype.kind != "O":
         return values
     found = np.empty(len(values), object)

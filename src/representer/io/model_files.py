@@ -14,9 +14,9 @@ from representer.io.tensor_layout import LayoutError, demand_room, read_layout, 
 from representer.io.values import LoadError, Reader, Writer
 
 FORMAT = 2
-"""Raised whenever older versions could not read what is written."""
+"""Format version, raised whenever older versions could not read what is written."""
 LONGEST_DOCUMENT = 2**26
-"""Bytes of JSON: safetensors takes headers of up to 100 MB."""
+"""Largest number of bytes of JSON: safetensors allows headers of up to 100 MB."""
 
 __all__ = ["LoadError", "load", "save"]
 
@@ -24,14 +24,14 @@ __all__ = ["LoadError", "load", "save"]
 def save(model: Any, path: Any) -> None:
     """Write an estimator, fitted or not, a kernel or a Function to a file that holds no code.
 
-    What can be computed from the rest, such as prepared inputs and factors, is not stored. The file takes the place of
-    an older one only when it is complete. A hash shows damage, not forgery: anybody can compute it.
+    What can be computed from the rest, such as prepared inputs and factors, is not stored. An older file is replaced
+    only when the new one is complete. The hash detects damage, not forgery: anybody can compute it.
 
     Parameters
     ----------
     model : estimator, Kernel, loss, regulariser or Function of this library
     path : str or path
-        By custom ending in ``.repr``.
+        By convention ending in ``.repr``.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def save(model: Any, path: Any) -> None:
 
 
 def load(source: Any) -> Any:
-    """The model that `save` wrote. Nothing of the file is run; a damaged or foreign one raises `LoadError`.
+    """The model that `save` wrote. No code from the file is executed; a damaged or foreign file raises `LoadError`.
 
     Parameters
     ----------
     source : str, path, or bytes
-        Where the file is, or what is in it.
+        The path of the file, or its contents.
     """
     name = "The model" if isinstance(source, bytes | bytearray) else f"{source}"
     content = bytearray(source if isinstance(source, bytes | bytearray) else Path(source).read_bytes())
@@ -81,15 +81,15 @@ def load(source: Any) -> Any:
         arrays, metadata = read_layout(content)
     except LayoutError as error:
         raise LoadError(
-            f"{name} is no model file, or only a part of one: {error}; give a file of save, or copy it again."
+            f"{name} is not a model file, or only part of one: {error}; give a file written by save, or copy it again."
         ) from None
     version, document = metadata.get("format", ""), metadata.get("document", "")
     if not (version.isascii() and version.isdecimal() and len(version) < 10):
-        raise LoadError(f"{name} is a safetensors file, but no model of this library.")
+        raise LoadError(f"{name} is a safetensors file, but not a model of this library.")
     if int(version) > FORMAT:
         raise LoadError(f"{name} has format {version}, newer than {FORMAT}, the latest known here; update representer.")
     if len(document) > LONGEST_DOCUMENT or _digest(document, arrays) != metadata.get("sha256"):
-        raise LoadError(f"{name} is damaged: its content does not fit its hash. Copy or save it again.")
+        raise LoadError(f"{name} is damaged: its content does not match its hash. Copy or save it again.")
     try:
         demand_room(document, len(content))
         return _read(json.loads(document), arrays)

@@ -1,4 +1,4 @@
-"""Which values of a long collection are packed into one array, and how they are told apart again."""
+"""Which values of a long collection are packed into one array, and how they are unpacked."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from representer.io.tensor_layout import TYPE_NAMES
 COLLECTIONS: dict[type, str] = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset", dict: "dict"}
 COLLECTED: dict[str, Any] = {kind: made for made, kind in COLLECTIONS.items()}
 LONG = 16
-"""Collections of at least so many parts are packed."""
+"""Smallest length of a collection that is packed."""
 
 
 def sort_of(value: Any) -> tuple[str, Any]:
-    """Values of one sort are packed together: its kind, and what their parts have in common."""
+    """The sort of a value: its kind, and a detail shared by its parts. Values of one sort are packed together."""
     kind = type(value)
     if value is None or kind is str:
         return "texts", None
@@ -37,7 +37,7 @@ def sort_of(value: Any) -> tuple[str, Any]:
 
 
 def bounds(ends: np.ndarray, length: int) -> Iterator[tuple[int, int]]:
-    """Where parts with such ends begin and end; they must fill the length."""
+    """Start and end of each part, given the ends; the parts must fill the length."""
     rising = bool(np.all(ends[1:] >= ends[:-1])) and (not len(ends) or ends[0] >= 0)
     if not rising or (ends[-1] if len(ends) else 0) != length:
         raise ValueError("its parts do not fit their ends")
@@ -45,7 +45,7 @@ def bounds(ends: np.ndarray, length: int) -> Iterator[tuple[int, int]]:
 
 
 def merged(parts: list, order: np.ndarray) -> list:
-    """One list of several, each of which is in order: from which one each value is."""
+    """Merge several lists into one; ``order`` says from which list each value comes."""
     if np.bincount(order, minlength=len(parts)).tolist() != list(map(len, parts)):
         raise ValueError("its parts do not fit their order")
     left = list(map(iter, parts))

@@ -1,4 +1,4 @@
-"""The classes that a file may name. Names are looked up here; nothing is ever imported because a file says so."""
+"""The classes that a file may name. Names are looked up here; a file can never cause an import."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from representer.tables.targets import Target
 
 
 def _exported(module: ModuleType) -> dict[str, type]:
-    """The exported classes of a module that are made of parameters, by their names behind the module's."""
+    """The exported classes of a module that are built from parameters, by module.name."""
     room = module.__name__.rpartition(".")[2]
     names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
     found = {f"{room}.{name}": getattr(module, name) for name in names}
@@ -75,7 +75,7 @@ NAMED_CLASSES: dict[str, type] = {
     **_exported(losses),
     **_exported(regularizers),
 }
-"""Made of parameters; estimators have fitted attributes on top of them."""
+"""Classes built from parameters; estimators have fitted attributes in addition."""
 RECORD_CLASSES = (
     *(Approximation, Both, Certificate, ColumnCode, DocumentFrequencies, Network, Points, Polynomials),
     *(Search, Sigmoid, TableEncoding, Trial, Tuned),

@@ -1,7 +1,7 @@
-"""The safetensors layout: 8 bytes with the length of a header in JSON, the header, and the arrays one after the other.
+"""The safetensors layout: 8 bytes with the length of a JSON header, the header, and the arrays one after the other.
 
-Everything is checked against the bytes that are there before an array is made, and arrays are views of those bytes.
-What is parsed from JSON takes many times its text, so its size is bounded before it is parsed.
+Everything is checked against the available bytes before an array is created, and arrays are views of those bytes.
+Parsed JSON takes many times the size of its text, so that size is bounded before parsing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ LONGEST_HEADER = 10**8
 TYPE_NAMES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "|b1", "I8": "|i1", "U8": "|u1"} | {
     f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (2, 4, 8)
 }
-"""Types of arrays by the names that safetensors has for them."""
+"""Array types by their safetensors names."""
 
 SPARE_BYTES = 2**26
-"""Memory that reading takes beyond twice the file at most: tables with hundreds of mixed columns need some."""
+"""Largest memory that reading takes beyond twice the file: tables with hundreds of mixed columns need some."""
 PARSED_BYTES = {",": 72, "[": 96, "{": 200, ":": 100}
-"""What a letter of JSON adds to what is parsed from it: a place and a short word, a list, a table, a name in it."""
+"""Bytes that each JSON character adds when parsed: an entry with a short string, a list, an object, a key."""
 
 
 class LayoutError(ValueError):
@@ -30,9 +30,9 @@ class LayoutError(ValueError):
 
 
 def write_layout(file: Any, arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    """Write metadata and arrays, whose entries are in row order; wide types come first, so that all are aligned.
+    """Write metadata and arrays in row-major order; wide types come first, so that all are aligned.
 
-    Raises LayoutError before anything is written if it could not be read.
+    Raises LayoutError before anything is written if the result could not be read.
     """
     kinds = {dtype: kind for kind, dtype in TYPE_NAMES.items()}
     header: dict[str, Any] = {"__metadata__": metadata}
@@ -51,15 +51,15 @@ def write_layout(file: Any, arrays: dict[str, np.ndarray], metadata: dict[str, s
 
 
 def demand_room(text: str, size: int) -> None:
-    """Raise if a text in JSON and what is parsed from it would take more than a file of such a size and SPARE_BYTES."""
-    wide = 4 if "\\u" in text else 1  # one such letter makes all of its word wide
+    """Raise if a JSON text and its parsed form would take more than the size of the file plus SPARE_BYTES."""
+    wide = 4 if "\\u" in text else 1  # one such character makes its whole string wide
     taken = len(text) * (1 + wide) + sum(each * text.count(sign) for sign, each in PARSED_BYTES.items())
     fault = f"{len(text)} bytes of JSON could take {taken / 1e6:.3g} MB, too many for a file of {size} bytes"
     _demand(taken <= size + SPARE_BYTES, fault)
 
 
 def read_layout(content: bytearray) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Arrays by name and metadata."""
+    """Arrays by name, and metadata."""
     length = int.from_bytes(content[:8], "little")
     _demand(len(content) >= 8 and length <= min(len(content) - 8, LONGEST_HEADER), "its header is incomplete")
     try:
@@ -70,11 +70,11 @@ def read_layout(content: bytearray) -> tuple[dict[str, np.ndarray], dict[str, st
     except LayoutError:
         raise
     except (ValueError, RecursionError):
-        raise LayoutError("its header is no JSON") from None
-    _demand(isinstance(header, dict), "its header is no table")
+        raise LayoutError("its header is not JSON") from None
+    _demand(isinstance(header, dict), "its header is not a JSON object")
     metadata = header.pop("__metadata__", {})
     plain = isinstance(metadata, dict) and all(type(value) is str for value in metadata.values())
-    _demand(plain, "its metadata are no words")
+    _demand(plain, "its metadata are not strings")
     begin, spans, arrays = 8 + length, [], {}
     for name, entry in header.items():
         arrays[name], span = _array(content, begin, entry)
@@ -85,18 +85,18 @@ def read_layout(content: bytearray) -> tuple[dict[str, np.ndarray], dict[str, st
 
 
 def _array(content: bytearray, begin: int, entry: Any) -> tuple[np.ndarray, tuple[int, int]]:
-    """The array of an entry, and where it lies behind the header."""
+    """The array of an entry, and its position after the header."""
     _demand(isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}, "an array has no shape")
     kind, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     _demand(isinstance(kind, str) and kind in TYPE_NAMES, f"an array is of {kind!r:.20}, which no model has")
     _demand(_naturals(shape) and len(shape) <= 8, "an array has no shape")
-    _demand(_naturals(offsets) and len(offsets) == 2, "an array has no place")
+    _demand(_naturals(offsets) and len(offsets) == 2, "an array has no offsets")
     dtype, (start, stop) = np.dtype(TYPE_NAMES[kind]), offsets
     fits = start <= stop <= len(content) - begin and stop - start == prod(shape) * dtype.itemsize
     _demand(fits, "an array does not fit its shape or the file")
     array: np.ndarray = np.frombuffer(content, dtype, prod(shape), begin + start if stop > start else 0)
     if kind == "BOOL":
-        _demand(bool(array.view(np.uint8).max(initial=0) <= 1), "truth values are no such values")
+        _demand(bool(array.view(np.uint8).max(initial=0) <= 1), "booleans are not 0 or 1")
     _demand((begin + start) % dtype.itemsize == 0 or stop == start, "an array is not aligned")
     return array.reshape(shape), (start, stop)
 

@@ -1,14 +1,14 @@
 """Values as a flat table of JSON nodes and arrays, and back.
 
-Each value that is not a plain number or word is a node, and nodes point to earlier nodes only. So one loop reads them,
-no nesting is too deep for it, and a value that was shared when it was saved is shared again.
+Each value that is not a plain number or string is a node, and nodes point to earlier nodes only. So one loop reads
+them without recursion, and a value that was shared when it was saved is shared again.
 
     [kind, ...]     a node
     3, "a", null    a plain value inside a node
     [7]             the value of node 7 inside a node
 
-Long collections of words, numbers, arrays, records or such collections are packed into arrays of all their parts: JSON
-grows with what a model is made of, and not with its data.
+Long collections of strings, numbers, arrays, records or such collections are packed into arrays of all their parts: the
+JSON grows with the structure of a model, not with its data.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from representer.kernels.graph_formats import is_graph
 from representer.kernels.graph_inputs import Graphs
 
 MOST_LEVELS = 200
-"""Values inside values, more than any kernel that a solver takes."""
+"""Largest depth of nesting, beyond that of any kernel that a solver takes."""
 PLAIN_ARRAYS = "biuf"
 
 
 class SaveError(TypeError):
-    """A model holds something that a file cannot, such as a function of the user's."""
+    """A model holds something that a file cannot, such as a user's function."""
 
 
 class LoadError(ValueError):
-    """A file is damaged, is no model, or comes from a newer version."""
+    """A file is damaged, is not a model, or comes from a newer version."""
 
 
 class Writer:
@@ -50,10 +50,10 @@ class Writer:
         self.arrays: dict[str, np.ndarray] = {}
         self._places: dict[int, int] = {}
         self._kept: list[Any] = []
-        """Values whose addresses are known must not be freed, as others could get the same address."""
+        """Keeps values alive whose ids are stored, as others could get the same id."""
 
     def slot(self, value: Any, path: str) -> Any:
-        """What stands for a value inside a node; ``path`` says where it is, for the errors."""
+        """The representation of a value inside a node; ``path`` is its location, for error messages."""
         if value is None or type(value) in (bool, int, str) or (type(value) is float and isfinite(value)):
             return value
         if id(value) not in self._places:
@@ -93,7 +93,7 @@ class Writer:
             return ["dates", self.slot(np.asarray(array, order="C").view(np.int64), path), array.dtype.str]
         if array.dtype.kind not in PLAIN_ARRAYS or array.dtype.itemsize > 8:
             raise SaveError(f"{path} is an array of {array.dtype}, which a model file cannot hold; convert it first.")
-        # products of arrays in another order round in another way
+        # products of arrays in another memory order round differently
         columns_first = array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous
         name = f"{len(self.arrays)}"
         self.arrays[name] = np.asarray(array.T if columns_first else array, order="C")
@@ -114,7 +114,7 @@ class Writer:
         return [kind, [self.slot(value, f"{path}[{i}]") for i, value in enumerate(values)]]
 
     def _packed(self, values: list, path: str) -> list:
-        """A long list: its parts one after the other, those of several sorts sort by sort."""
+        """A long list: its parts concatenated, sort by sort where there are several."""
         sorts = [sort_of(value) for value in values]
         known = {sort: code for code, sort in enumerate(dict.fromkeys(sorts))}
         kind, detail = sorts[0]
@@ -137,7 +137,7 @@ class Writer:
         return ["split", self.slot(joined, path), self.slot(ends, path), kind]
 
     def _texts(self, texts: list, path: str, shape: list[int] | None, kind: str) -> list:
-        """Words one after the other, as UTF-8, where each ends, and which ones are None."""
+        """Concatenated strings as UTF-8, the end of each, and which ones are None."""
         for i, text in enumerate(texts):
             if type(text) is not str and text is not None:
                 raise SaveError(
@@ -182,7 +182,7 @@ FUNCTION = ("kernel", "X", "coef", "constant", "threads")
 
 
 class Reader:
-    """Builds values from nodes, after checks; raises LoadError for whatever is not as a Writer leaves it."""
+    """Builds values from nodes, after checks; raises LoadError for anything that a Writer would not produce."""
 
     def __init__(self, arrays: dict[str, np.ndarray]):
         self.arrays = arrays
@@ -192,7 +192,7 @@ class Reader:
         self._taken: set[int] = set()
 
     def read(self, nodes: Any) -> None:
-        """The values of all nodes, in ``values``."""
+        """Read all nodes into ``values``."""
         _require(isinstance(nodes, list), "it has no table of values")
         for i, node in enumerate(nodes):
             _require(isinstance(node, list) and bool(node) and isinstance(node[0], str), f"value {i} is no node")
@@ -224,7 +224,7 @@ class Reader:
         return array
 
     def _once(self, value: Any) -> Any:
-        """An array or list that is copied into this value alone: many copies of one would fill the memory."""
+        """An array or list that is copied into this value only: many copies of one would fill the memory."""
         _require(id(value) not in self._taken, "its parts are those of another value")
         self._taken.add(id(value))
         return value
@@ -294,7 +294,7 @@ class Reader:
         return [kind(**dict(zip(fields, row, strict=True))) for row in zip(*columns, strict=True)]
 
     def _row(self, slot: Any, dtype: Any = None) -> np.ndarray:
-        """A one-dimensional array of numbers that is unpacked into this value alone."""
+        """A one-dimensional array of numbers that is unpacked into this value only."""
         array = self._once(self._array(slot, dtype))
         _require(array.ndim == 1 and array.dtype.kind in PLAIN_ARRAYS, "a row of numbers was expected")
         return array
@@ -309,7 +309,7 @@ class Reader:
         if kind in ("list", "tuple"):
             return texts if kind == "list" else tuple(texts)
         _require(kind in ("O", "U") and (kind == "O" or None not in texts), "its kind is unknown")
-        # an array of strings is as wide as the longest one: a single long word must not make all of them so
+        # an array of strings is as wide as its longest one: a single long string must not widen all of them
         widest = max(map(len, texts), default=0) if kind == "U" else 0
         _require(4 * widest * len(texts) <= 8 * len(data) + 64 * len(texts) + 4096, "its words are too unequal")
         array = np.empty(len(texts), object if kind == "O" else f"<U{max(widest, 1)}")
