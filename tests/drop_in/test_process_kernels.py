@@ -51,5 +51,5 @@ def test_way_back(kernel):
 
 def test_way_back_of_one_column_and_what_has_none():
     np.testing.assert_allclose(to_sklearn(Periodic(1.2, 0.9))(X[:, :1]), Periodic(1.2, 0.9)(X[:, :1]), rtol=1e-10)
-    with pytest.raises(TypeError, match="scikit-learn has no kernel"):
+    with pytest.raises(TypeError, match="scikit-learn has no Gaussian-process kernel"):
         to_sklearn(Laplacian(1.0))

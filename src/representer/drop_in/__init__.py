@@ -2,7 +2,7 @@
 
 ``from representer.drop_in import SVC`` instead of ``from sklearn.svm import SVC``; or `patch`, after which scripts
 written for scikit-learn run unchanged, as they do with ``python -m representer.drop_in script.py``. Classes are
-imported when they are first asked for.
+imported on first access.
 """
 
 from importlib import import_module

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return
     sys.argv = arguments
-    sys.path[0] = str(Path(arguments[0]).resolve().parent)  # as Python has it for scripts
+    sys.path[0] = str(Path(arguments[0]).resolve().parent)  # as Python does for scripts
     runpy.run_path(arguments[0], run_name="__main__")
 
 

@@ -17,16 +17,16 @@ from representer.kernels.base import Kernel
 from representer.kernels.precomputed import Precomputed
 
 MOST_NEGATIVE = 1e-5
-"""Part of the largest eigenvalue beyond which negative ones are no rounding."""
+"""Fraction of the largest eigenvalue beyond which negative ones are not due to rounding."""
 
 
 class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
     r"""Kernel principal components: the directions of most variance in H.
 
-    Parameters, attributes and defaults are those of ``sklearn.decomposition.KernelPCA``; the kernel is linear. `tol`,
-    `max_iter` and ``eigen_solver="dense"`` are those of the solvers of this library; `iterated_power`, `copy_X`
+    Parameters, attributes and defaults are those of ``sklearn.decomposition.KernelPCA``; the default kernel is linear.
+    `tol`, `max_iter` and ``eigen_solver="dense"`` are those of the solvers of this library; `iterated_power`, `copy_X`
     and the other `eigen_solver` have no effect, nor has `n_jobs` for kernels that this library has: inputs are copied,
-    and what is found is exact to `tol`, 1e-10 for 0. `eigenfunctions_`, `certificate_` and `plan` are there as well.
+    and results are exact to `tol`, where 0 means 1e-10. There are also `eigenfunctions_`, `certificate_` and `plan`.
     """
 
     _parameter_constraints = Theirs._parameter_constraints
@@ -73,7 +73,7 @@ class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
 
     @property
     def solver(self) -> str:  # type: ignore[override]
-        """What the solvers of this library are asked for."""
+        """The solver of this library."""
         return "dense" if self.eigen_solver == "dense" else "auto"
 
     def _tolerance(self) -> float:
@@ -94,13 +94,13 @@ class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
 
     @atomic
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:  # type: ignore[override]
-        """Fit, and the scores of X."""
+        """Fit, and return the scores of X."""
         X = self._fitted(X)
         scores = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
         return scores.astype(X.dtype, copy=False)
 
     def _fitted(self, X: Any) -> Any:
-        """Fit, and the inputs as they were checked."""
+        """Fit, and return the checked inputs."""
         self._validate_params()
         if self.fit_inverse_transform and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
@@ -124,19 +124,19 @@ class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
         return Precomputed() if self._by_matrix else self._named(self.gamma_)  # type: ignore[return-value]
 
     def _check(self, result: Any, trace: float, n: int) -> None:
-        """Raise if eigenvalues that were asked for are negative by more than rounding."""
+        """Raise if requested eigenvalues are negative by more than rounding."""
         values = np.asarray(result.eigenvalues)
         asked = n if self.n_components is None else min(n, self.n_components)
         largest = values.max(initial=0.0)
         if len(values) < asked and values.sum() - trace > MOST_NEGATIVE * max(largest, -trace):
             raise ValueError(
                 "There are significant negative eigenvalues in the centred kernel matrix, so that it is not positive "
-                "semidefinite; representer.psd.report says how far it is off, psd.repair makes one that is."
+                "semidefinite; representer.psd.report says how far off it is, psd.repair repairs it."
             )
         self._warn_unless_converged(result.certificate, "use a larger tol or max_iter, or eigen_solver='dense'")
 
     def _turn_and_fill(self, n: int) -> None:
-        """Signs as scikit-learn chooses them, and zeros for components that were asked for and do not vary."""
+        """Choose signs as scikit-learn does, and pad requested components without variance with zeros."""
         U = self.eigenvectors_
         signs = np.sign(U[np.abs(U).argmax(axis=0), np.arange(U.shape[1])])
         self.eigenvectors_, found = U * signs, self.eigenfunctions_
@@ -171,7 +171,7 @@ class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
         return self.eigenfunctions_(self._matrix(X, self.X_fit_))
 
     def inverse_transform(self, X: Any) -> Any:  # type: ignore[override]
-        """Inputs for scores, by the regression that ``fit_inverse_transform=True`` fits."""
+        """Inputs from scores, by the regression that ``fit_inverse_transform=True`` fits."""
         if not self.fit_inverse_transform:
             raise NotFittedError(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "

@@ -27,9 +27,9 @@ EUCLIDEAN = ("euclidean", "l2")
 class KernelDensity(density.ParzenDensity):
     r"""p(x) = sum_i w_i K(|x - x_i| / h) / (sum_i w_i  h^d  integral of K).
 
-    Parameters and defaults are those of ``sklearn.neighbors.KernelDensity``, and the kernels, too; samples are drawn
-    from all of them. The distance is Euclidean: other metrics are refused. Sums are exact and need no tree, so that
-    `algorithm`, `atol`, `rtol`, `breadth_first` and `leaf_size` have no effect.
+    Parameters, defaults and kernels are those of ``sklearn.neighbors.KernelDensity``; samples can be drawn from all
+    kernels. The distance is Euclidean: other metrics are refused. Sums are exact and need no tree, so that `algorithm`,
+    `atol`, `rtol`, `breadth_first` and `leaf_size` have no effect.
     """
 
     _parameter_constraints = Theirs._parameter_constraints
@@ -65,12 +65,12 @@ class KernelDensity(density.ParzenDensity):
 
     @property
     def window(self) -> str:  # type: ignore[override]
-        """The window that the kernel is called here."""
+        """The name of the kernel as a window of this library."""
         return WINDOW_OF[self.kernel]
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Keep the rows X."""
+        """Store the rows X."""
         self._validate_params()
         given = self.metric_params or {}
         if not (self.metric in EUCLIDEAN or (self.metric in ("minkowski", "p") and given.get("p", 2) == 2)):
@@ -91,7 +91,7 @@ class KernelDensity(density.ParzenDensity):
         return np.array([(n if self.bandwidth == "scott" else n * (d + 2) / 4.0) ** (-1.0 / (d + 4))])
 
     def _steps(self, shape: tuple[int, ...], rng: np.random.RandomState) -> np.ndarray:
-        """The same for the same seed as scikit-learn's, for the two kernels that it draws samples of."""
+        """The same steps as scikit-learn's for the same seed, for the two kernels that it can sample."""
         if self.kernel not in ("gaussian", "tophat"):
             return super()._steps(shape, rng)
         steps = rng.normal(size=shape)

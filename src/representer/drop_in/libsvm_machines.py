@@ -23,11 +23,11 @@ from representer.result import Result
 from representer.solvers import smo
 
 HARD_MARGIN = 1e10
-"""The C that stands for infinity."""
+"""The C used in place of infinity."""
 
 
 class Libsvm(NamedKernel):
-    """What scikit-learn's machines have beside those of this library: gamma, functions as kernels, its attributes."""
+    """What scikit-learn's machines have in addition: gamma, callables as kernels, and its attributes."""
 
     threads: Any = None
     memory: Any = None
@@ -44,7 +44,7 @@ class Libsvm(NamedKernel):
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit as scikit-learn does; samples whose weight is not positive are left out."""
+        """Fit as scikit-learn does; samples without positive weight are left out."""
         self._validate_params()  # type: ignore[attr-defined]
         if sparse.issparse(X) and self.kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported.")
@@ -59,7 +59,7 @@ class Libsvm(NamedKernel):
         self.fit_status_ = int(not self.certificate_.converged)  # type: ignore[attr-defined]
         precomputed = self._given_kernel().precomputed
         self._gamma = 0.0 if precomputed else gamma_for(self.gamma, X)
-        if precomputed:  # those are not known
+        if precomputed:  # the support vectors are not known
             self.support_vectors_ = np.empty((0, 0))
         if hasattr(self, "offset_"):
             self.offset_ = -self.intercept_  # type: ignore[attr-defined]
@@ -74,7 +74,7 @@ class Libsvm(NamedKernel):
         return min(float(self.C), HARD_MARGIN)  # type: ignore[attr-defined]
 
     def _whole(self, X: Any, Y: Any) -> np.ndarray:
-        """The matrix of a function that is a kernel."""
+        """The matrix of a callable kernel."""
         values = self.kernel(X, Y)
         values = np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64)
         if len(values) != _num_samples(X) or values.ndim != 2:
@@ -91,7 +91,7 @@ class Libsvm(NamedKernel):
 
     @property
     def coef_(self) -> Any:
-        """Weights of the columns, for ``kernel="linear"``; sparse where the fit was."""
+        """Weights of the columns, for ``kernel="linear"``; sparse if the training data were."""
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
         coef = super().coef_  # type: ignore[misc]
@@ -131,15 +131,15 @@ class Classifier(Libsvm):
         return self.probability is True or (self.probability != "deprecated" and bool(self.probability))
 
     def _by_class(self, values: np.ndarray) -> np.ndarray:
-        """With a value of exactly 0 for the first of two classes: in `predict` it is for the second, as in LIBSVM."""
+        """A value of exactly 0 counts for the first class of a pair; in `predict` for the second, as in LIBSVM."""
         return super()._by_class(np.where(values == 0.0, np.finfo(np.float64).tiny, values))  # type: ignore[misc]
 
     def _class_weighted(self, codes: np.ndarray, weights: np.ndarray, given: np.ndarray | None) -> np.ndarray:
-        """With "balanced" by the number of samples, whatever their weights, as in scikit-learn."""
+        """As in scikit-learn, "balanced" uses the number of samples, whatever their weights."""
         return super()._class_weighted(codes, weights, None)  # type: ignore[misc]
 
     def _check_classes(self, y: np.ndarray, weights: np.ndarray) -> None:
-        """Raise if weights leave a single class."""
+        """Raise if positive weights leave a single class."""
         if y.shape == weights.shape and len(np.unique(y[weights > 0])) == 1:
             whose = "Invalid input - all samples with positive weights belong to the same class"
             raise ValueError(f"{whose}, so that any specified nu is infeasible, and any C.")
@@ -162,8 +162,8 @@ class SVC(Classifier, svc.SVC):
     """C-support vector classification.
 
     Parameters, attributes and defaults are those of ``sklearn.svm.SVC``. `shrinking` and `cache_size` have no effect:
-    kernel values are kept while they are needed and there is memory. Probabilities come from leave-one-out scores
-    instead of five folds, and `random_state` has no effect. `function_`, `certificate_` and `plan` are there as well.
+    kernel values are kept while they are needed and memory allows. Probabilities come from leave-one-out scores instead
+    of five folds, and `random_state` has no effect. `function_`, `certificate_` and `plan` are also available.
     """
 
     _parameter_constraints = svm.SVC._parameter_constraints
@@ -208,8 +208,8 @@ class NuSVC(Classifier, nu_svc.NuSVC):
     """Nu-support vector classification.
 
     Parameters, attributes and defaults are those of ``sklearn.svm.NuSVC``. What has no effect for `SVC` has none here.
-    `class_weight` is as it is documented there, where LIBSVM ignores it: the factors of C for the classes, C being that
-    of the `SVC` which is the same machine without them.
+    `class_weight` works as documented there, although LIBSVM ignores it: factors on C by class, for the C of the `SVC`
+    that is the same machine without them.
     """
 
     _parameter_constraints = svm.NuSVC._parameter_constraints
@@ -251,7 +251,7 @@ class NuSVC(Classifier, nu_svc.NuSVC):
         self.random_state = random_state
 
     def _class_weighted(self, codes: np.ndarray, weights: np.ndarray, given: np.ndarray | None) -> np.ndarray:
-        """Weights of the samples and, in a second column, those times the weights of classes, if there are any."""
+        """Sample weights and, in a second column, their products with class weights, if there are any."""
         both = super()._class_weighted(codes, weights, given)
         return weights if self.class_weight is None else np.stack([weights, both], axis=1)
 
@@ -346,7 +346,7 @@ class OneClassSVM(Libsvm, one_class.OneClassSVM):
     """The support of a distribution.
 
     Parameters, attributes and defaults are those of ``sklearn.svm.OneClassSVM``. What has no effect for `SVC` has none
-    here. Points on the boundary, as far as the fit knows it, are inliers.
+    here. Points on the boundary, to the accuracy of the fit, are inliers.
     """
 
     _parameter_constraints = svm.OneClassSVM._parameter_constraints
@@ -382,12 +382,12 @@ def _warn_of_sigmoids(name: str) -> None:
 
 
 def _doubled(X: Any) -> Any:
-    """Rows as float64, which is scikit-learn's precision here."""
+    """Rows as float64, the precision that scikit-learn uses here."""
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
 
 
 def _weights(sample_weight: Any, X: Any) -> Any:
-    """Weights of samples, 0 for those that are negative."""
+    """Sample weights, with negative ones set to 0."""
     weights = np.asarray([] if sample_weight is None else sample_weight, np.float64)
     if not weights.size:
         return None

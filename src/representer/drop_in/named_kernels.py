@@ -1,4 +1,4 @@
-"""scikit-learn's kernels by name, with gamma, degree and coef0, and functions in their place."""
+"""scikit-learn's kernels by name, with gamma, degree and coef0, or callables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from representer.kernels.stationary import RBF, Laplacian
 
 
 def gamma_for(gamma: Any, X: Any) -> float:
-    """The number that gamma is for X: "scale" is 1 / (n_columns Var(X)), "auto" and None are 1 / n_columns.
+    """The value of gamma for X: "scale" is 1 / (n_columns Var(X)), "auto" and None are 1 / n_columns.
 
     The variance is that of all entries together; where it is 0, "scale" is 1.
     """
@@ -37,7 +37,7 @@ def gamma_for(gamma: Any, X: Any) -> float:
 
 
 def named_kernel(name: str, gamma: float, degree: float, coef0: float) -> Kernel | None:
-    """The kernel of this library that a name of scikit-learn's stands for; None where there is none.
+    """The kernel of this library for a name of scikit-learn's; None where there is none.
 
     "rbf" is exp(-gamma |x - y|^2), "poly" (gamma <x, y> + coef0)^degree, "sigmoid" tanh(gamma <x, y> + coef0),
     "laplacian" exp(-gamma |x - y|_1) and "chi2" exp(-gamma sum_f (x_f - y_f)^2 / (x_f + y_f)).
@@ -72,10 +72,10 @@ def _polynomial(gamma: float, degree: int, coef0: float) -> Kernel:
 
 
 class NamedKernel:
-    """Estimators with a kernel by name, gamma, degree and coef0, or with a function in its place.
+    """Estimators with a kernel given by name, gamma, degree and coef0, or by a callable.
 
-    Functions, and kernels that this library does not have, are evaluated by scikit-learn's conventions: all values
-    at once. The fit is then that of a precomputed matrix.
+    Callables, and kernels that this library does not have, are evaluated by scikit-learn's conventions: all values at
+    once. The fit then uses a precomputed matrix.
     """
 
     kernel: Any

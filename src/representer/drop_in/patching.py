@@ -20,7 +20,7 @@ PLACES = {
     "RBFSampler": "sklearn.kernel_approximation",
     "KernelDensity": "sklearn.neighbors",
 }
-"""Where scripts find scikit-learn's classes. Private modules keep them, so that objects of them can be pickled."""
+"""Public modules of scikit-learn's classes. Private modules keep the originals, so that these can be pickled."""
 ROOMS = {
     "SVC": "libsvm_machines",
     "SVR": "libsvm_machines",
@@ -35,14 +35,14 @@ ROOMS = {
     "RBFSampler": "sampled_features",
     "KernelDensity": "kernel_density",
 }
-"""The files of this package that have classes of the same names."""
+"""The modules of this package with classes of the same names."""
 _originals: dict[str, Any] = {}
 
 
 class Patch(ContextDecorator):
-    """What `patch` returns: a context in which scikit-learn is patched, and a decorator of functions that want it.
+    """The result of `patch`: a context manager and decorator under which scikit-learn is patched.
 
-    At its end it puts back what it replaced, which is nothing where it was patched before.
+    On exit it restores what it replaced, which is nothing if scikit-learn was already patched.
     """
 
     def __init__(self, names: list[str]):
@@ -59,10 +59,10 @@ class Patch(ContextDecorator):
 
 
 def patch(names: Any = None) -> Patch:
-    """Replace scikit-learn's classes by those of this package, all of them or those named, from now on.
+    """Replace scikit-learn's classes with those of this package, all of them or those named, from now on.
 
-    What was imported from scikit-learn before keeps its old class. `unpatch` puts them back, and so does the end of a
-    ``with`` block.
+    Names imported from scikit-learn before keep the original class. `unpatch` restores the originals, and so does the
+    end of a ``with`` block.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def patch(names: Any = None) -> Patch:
 
 
 def unpatch(names: Any = None) -> None:
-    """Put scikit-learn's own classes back, all of them or those named."""
+    """Restore scikit-learn's own classes, all of them or those named."""
     for name in _checked(names):
         if name in _originals:
             _put(name, _originals.pop(name))
@@ -85,14 +85,12 @@ def unpatch(names: Any = None) -> None:
 def _checked(names: Any) -> list[str]:
     names = list(PLACES) if names is None else [names] if isinstance(names, str) else list(names)
     if unknown := [name for name in names if name not in PLACES]:
-        raise ValueError(
-            f"There is nothing to replace {', '.join(map(repr, unknown))} by; there are {', '.join(PLACES)}."
-        )
+        raise ValueError(f"There is no replacement for {', '.join(map(repr, unknown))}; there are {', '.join(PLACES)}.")
     return names
 
 
 def _replace(names: list[str]) -> list[str]:
-    """Replace these classes; those that were not replaced before."""
+    """Replace these classes; returns those that were not replaced before."""
     new = [name for name in names if name not in _originals]
     for name in new:
         original = getattr(import_module(PLACES[name]), name)

@@ -29,9 +29,9 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
     r"""P(y = second class | x) = E[1 / (1 + exp(-f(x)))], f ~ GP(0, k) given the labels, by Laplace's approximation.
 
     Parameters, attributes and defaults are those of ``sklearn.gaussian_process.GaussianProcessClassifier``: the kernel
-    is an object of scikit-learn's (or of this library), its bounds are those of the search, and None is
-    ``1.0 * RBF(1.0)`` as it is. The mean of the sigmoid is exact to rounding. `warm_start` and `n_jobs` have no effect.
-    `function_` and `certificate_` are there as well.
+    is an object of scikit-learn (or of this library), its bounds are those of the search, and None is a fixed
+    ``1.0 * RBF(1.0)``. The mean of the sigmoid is exact to rounding. `warm_start` and `n_jobs` have no effect.
+    `function_` and `certificate_` are also available.
     """
 
     _parameter_constraints = Theirs._parameter_constraints | {
@@ -66,7 +66,7 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
 
     @property
     def max_iter(self) -> int:  # type: ignore[override]
-        """Newton steps to the mode."""
+        """Largest number of Newton steps to the mode."""
         return self.max_iter_predict
 
     def __sklearn_tags__(self) -> Any:
@@ -106,7 +106,7 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
             )
 
     def _tasks(self) -> list[tuple[Any, np.ndarray]]:
-        """Rows and signs: the second of two classes against the first, each against the rest, or each pair."""
+        """Rows and signs: the second of two classes against the first, each class against the rest, or each pair."""
         every = slice(None)
         if self.n_classes_ == 2 or self.multi_class == "one_vs_rest":
             return [(every, signs) for signs in self._signs()]
@@ -142,7 +142,7 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
 
     @property
     def kernel_(self) -> Any:
-        """scikit-learn's kernel with the hyper-parameters found; one for each class, or pair, of several."""
+        """scikit-learn's kernel with the hyper-parameters found; one per class, or pair, where there are several."""
         check_is_fitted(self, "function_")
         return self._kernels[0] if self.n_classes_ == 2 else CompoundKernel(self._kernels)
 
@@ -152,9 +152,9 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
         return values_of(self.kernel_)
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
-        """Of the approximation at theta, the mean over classes of several; that of the fit where theta is None.
+        """The likelihood of the approximation at theta, averaged over several classes; of the fit if theta is None.
 
-        With ``clone_kernel=False`` `kernel_` gets this theta.
+        With ``clone_kernel=False`` `kernel_` is set to this theta.
         """
         check_is_fitted(self)
         if theta is None and eval_gradient:
@@ -188,7 +188,7 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
         return checked_inputs(self, self._kernels[0], X, reset=False)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class; of pairs that with the most votes."""
+        """The most probable class; for pairs of classes, the one with the most votes."""
         X = self._checked(X)
         if self.n_classes_ == 2 or self.multi_class == "one_vs_rest":
             return super().predict(X)

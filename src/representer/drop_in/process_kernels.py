@@ -1,4 +1,4 @@
-"""scikit-learn's kernels of Gaussian processes as kernels of this library, and back."""
+"""scikit-learn's Gaussian-process kernels as kernels of this library, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from representer.kernels.stationary import RBF, Matern, RationalQuadratic
 
 
 class Foreign(Kernel):
-    """A kernel object of scikit-learn's, or a user's subclass of one, that this library has no kernel for.
+    """A kernel object of scikit-learn, or a user's subclass, without a counterpart in this library.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Foreign(Kernel):
         return np.asarray(self.kernel.diag(A.items), np.float64)
 
     def vjp(self, A: Objects, B: Objects, W: np.ndarray) -> Gradients:
-        """By the logarithms theta: scikit-learn differentiates square matrices alone, so those of both together."""
+        """The vjp by the logarithms theta; scikit-learn differentiates only square matrices, so A and B are joined."""
         both = checks.concatenate(A.items, B.items)
         gradient = self.kernel(both, eval_gradient=True)[1][: len(A), len(A) :]
         return {"theta": np.einsum("ij,ijp->p", W, gradient)}
@@ -55,26 +55,26 @@ class Foreign(Kernel):
 
 @dataclass(frozen=True)
 class Translated:
-    """A kernel of this library, and how gradients by its hyper-parameters are those by scikit-learn's theta."""
+    """A kernel of this library, and the map from gradients by its hyper-parameters to those by scikit-learn's theta."""
 
     kernel: Kernel
     slots: tuple[tuple[str, Any], ...] = ()
-    """For each entry or array of theta: the name of the hyper-parameter, and its derivative by theta."""
+    """For each entry or array of theta: the name of the hyper-parameter, and its derivative with respect to theta."""
 
     def inside(self, prefix: str) -> tuple[tuple[str, Any], ...]:
-        """The slots of a part of a kernel."""
+        """The slots of this kernel as a part of another."""
         return tuple((f"{prefix}__{name}", factor) for name, factor in self.slots)
 
     def gradient(self, gradients: Gradients) -> np.ndarray:
-        """By theta."""
+        """The gradient with respect to theta."""
         parts = [np.ravel(factor * np.asarray(gradients[name])) for name, factor in self.slots]
         return np.concatenate(parts) if parts else np.empty(0)
 
 
 def from_sklearn(kernel: Any, n_columns: int | None = None) -> Translated:
-    """A kernel object of scikit-learn's as a kernel of this library, with the same values.
+    """A kernel object of scikit-learn as a kernel of this library, with the same values.
 
-    WhiteKernel becomes `White`, and what this library has no kernel for, such as a user's subclass, a `Foreign`.
+    WhiteKernel becomes `White`, and a kernel without a counterpart here, such as a user's subclass, a `Foreign`.
     """
     if isinstance(kernel, theirs.KernelOperator) and type(kernel) in (theirs.Sum, theirs.Product):
         left, right = from_sklearn(kernel.k1, n_columns), from_sklearn(kernel.k2, n_columns)
@@ -142,4 +142,4 @@ def to_sklearn(kernel: Kernel) -> Any:
         return theirs.RationalQuadratic(scale, kernel.mixture)
     if isinstance(kernel, Periodic) and np.ndim(scale) == 0 and np.ndim(kernel.period) == 0:
         return theirs.ExpSineSquared(scale, kernel.period)
-    raise TypeError(f"scikit-learn has no kernel of Gaussian processes like {kernel!r}.")
+    raise TypeError(f"scikit-learn has no Gaussian-process kernel like {kernel!r}.")

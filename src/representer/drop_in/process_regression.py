@@ -24,9 +24,9 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
     r"""y = f(x) + noise with f ~ GP(0, k).
 
     Parameters, attributes and defaults are those of ``sklearn.gaussian_process.GaussianProcessRegressor``: the kernel
-    is an object of scikit-learn's (or of this library), noise is `alpha` or a WhiteKernel, the kernel's bounds are
-    those of the search, and `kernel_` is scikit-learn's again. Where the matrix of the fit is singular to rounding, it
-    gets jitter instead of an error. `function_`, `certificate_` and `plan` are there as well.
+    is an object of scikit-learn (or of this library), noise is `alpha` or a WhiteKernel, the kernel's bounds are those
+    of the search, and `kernel_` is again scikit-learn's. Where the matrix of the fit is singular to rounding, jitter is
+    added instead of raising an error. `function_`, `certificate_` and `plan` are also available.
     """
 
     _parameter_constraints = Theirs._parameter_constraints | {
@@ -91,7 +91,7 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
         return self
 
     def _keep_data(self, X: Any, y: np.ndarray) -> None:
-        """Inputs and normalised targets, checked against n_targets and alpha."""
+        """Store inputs and normalised targets, checked against n_targets and alpha."""
         n_targets = y.shape[1] if y.ndim > 1 else 1
         if self.n_targets is not None and n_targets != self.n_targets:
             raise ValueError(
@@ -152,9 +152,9 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
         return values_of(self.kernel_)
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
-        """log p(y | X, theta), and its gradient if asked for; that of the fit where theta is None.
+        """log p(y | X, theta), and its gradient on request; that of the fit if theta is None.
 
-        With ``clone_kernel=False`` `kernel_` gets this theta.
+        With ``clone_kernel=False`` `kernel_` is set to this theta.
         """
         if theta is None and eval_gradient:
             raise ValueError("Gradient can only be evaluated for theta!=None")
@@ -165,7 +165,7 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
     # ---- use ----
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:  # type: ignore[override]
-        """Posterior mean and, if asked for, standard deviation or covariance; those of the prior before a fit."""
+        """Posterior mean and, on request, standard deviation or covariance; those of the prior before a fit."""
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         kernel = asked_kernel(self.kernel, "fixed")

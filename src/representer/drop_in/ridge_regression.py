@@ -17,8 +17,8 @@ from representer.functions import Function
 class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
     r"""Kernel ridge regression: minimise over f in H  sum_i w_i (y_i - f(x_i))^2 + alpha ||f||^2.
 
-    Parameters, attributes and defaults are those of ``sklearn.kernel_ridge.KernelRidge``: the kernel is linear, and an
-    array alpha has one entry for each target. `function_`, `certificate_` and `plan` are there as well.
+    Parameters, attributes and defaults are those of ``sklearn.kernel_ridge.KernelRidge``: the default kernel is linear,
+    and an array alpha has one entry per target. `function_`, `certificate_` and `plan` are also available.
     """
 
     _parameter_constraints = theirs.KernelRidge._parameter_constraints
@@ -67,7 +67,7 @@ class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
             self.function_ = Function(self.kernel_, points, self.dual_coef_)
 
     def _alphas(self, n_targets: int) -> tuple[np.ndarray, bool]:
-        """alpha as an array of shape (1, n_targets): nothing is to be chosen."""
+        """alpha as an array of shape (1, n_targets): there is nothing to choose."""
         alpha = np.atleast_1d(np.asarray(self.alpha, np.float64)).ravel()
         if len(alpha) not in (1, n_targets):
             raise ValueError(f"alpha has {len(alpha)} entries, but there are {n_targets} targets.")
@@ -75,7 +75,7 @@ class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
 
     @property
     def partial_fit(self) -> Any:
-        """scikit-learn's class has none; that of this library has."""
+        """Raise: scikit-learn's class has none, unlike that of this library."""
         raise AttributeError("scikit-learn's KernelRidge has no partial_fit; use representer.KernelRidge.")
 
     def predict(self, X: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""scikit-learn's features that approximate kernels: landmarks, and random waves."""
+"""scikit-learn's kernel approximations: Nystroem landmarks, and random Fourier features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from representer.estimators.base import warn_user
 
 
 class Sampled(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What both have: sparse rows, float32 that stays, and names of features."""
+    """What both share: sparse rows, preserved float32, and feature names."""
 
     _n_features_out: int
 
@@ -28,7 +28,7 @@ class Sampled(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 class Nystroem(NamedKernel, Sampled):
-    r"""phi(x) = k(Z, Z)^(-1/2) k(Z, x) for landmarks Z that are drawn from the rows.
+    r"""phi(x) = k(Z, Z)^(-1/2) k(Z, x) for landmarks Z drawn from the rows.
 
     Parameters, attributes and defaults are those of ``sklearn.kernel_approximation.Nystroem``, and so are the
     landmarks of each `random_state`. `n_jobs` has no effect for kernels that this library has.
@@ -65,7 +65,7 @@ class Nystroem(NamedKernel, Sampled):
         return NamedKernel._named(asked, 1.0 if self.kernel == "chi2" and self.gamma is None else gamma)
 
     def fit(self, X: Any, y: Any = None) -> Nystroem:
-        """Draw the landmarks, and factor their matrix."""
+        """Draw the landmarks, and factorise their Gram matrix."""
         self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         rng, n = check_random_state(self.random_state), X.shape[0]
@@ -95,7 +95,7 @@ class Nystroem(NamedKernel, Sampled):
         return self._kernel_for(X)(X, Y)
 
     def written_kernel(self) -> Any:
-        """The kernel between rows, once it is fitted; None where it is evaluated by scikit-learn."""
+        """The kernel between rows, after a fit; None where it is evaluated by scikit-learn."""
         return None if self._by_matrix else self._kernel_for(self.components_)
 
     def _matrix(self, X: Any, Y: Any = None) -> np.ndarray:

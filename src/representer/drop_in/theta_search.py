@@ -1,4 +1,4 @@
-"""The search for theta, the logarithms of hyper-parameters, as scikit-learn makes it."""
+"""The search for theta, the logarithms of hyper-parameters, as in scikit-learn."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from representer.kernels.base import Kernel
 
 
 def asked_kernel(kernel: Any, bounds: Any) -> Any:
-    """A new kernel object of scikit-learn's; None is ``1.0 * RBF(1.0)`` with these bounds."""
+    """A new kernel object of scikit-learn; None is ``1.0 * RBF(1.0)`` with these bounds."""
     if kernel is None:
         return ConstantKernel(1.0, bounds) * RBF(1.0, bounds)
     return to_sklearn(kernel) if isinstance(kernel, Kernel) else clone(kernel)
 
 
 def values_of(kernel: Any) -> dict[str, float]:
-    """Hyper-parameters that a search moves, by scikit-learn's names, in the order of theta."""
+    """Free hyper-parameters by scikit-learn's names, in the order of theta."""
     moved = [each for each in kernel.hyperparameters if not each.fixed]
     names = [f"{m.name}[{i}]" if m.n_elements > 1 else m.name for m in moved for i in range(m.n_elements)]
     return dict(zip(names, np.exp(kernel.theta).tolist(), strict=True))
@@ -39,7 +39,7 @@ def checked_inputs(estimator: Any, kernel: Any, X: Any, **options: Any) -> Any:
 def best_theta(
     value: Callable[[np.ndarray, bool], Any], kernel: Any, optimizer: Any, n_restarts: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, float]:
-    """Where the log marginal likelihood is largest, and its value there, from the kernel's theta and random starts."""
+    """The maximiser of the log marginal likelihood, and its value, from the kernel's theta and random starts."""
 
     def negative(theta: np.ndarray, eval_gradient: bool = True) -> Any:
         if not eval_gradient:

@@ -1,4 +1,4 @@
-"""Noise as scikit-learn has it: a part of the kernel."""
+"""Noise as in scikit-learn: a part of the kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from representer.kernels.prepared import Prepared
 
 @dataclass
 class Numbered(Prepared):
-    """Inputs of which only the place in their sample matters; -1 for those of another sample."""
+    """Inputs of which only the index in their sample matters; -1 for those of another sample."""
 
     places: np.ndarray
     n_columns: int | None
