@@ -134,7 +134,7 @@ def test_columns_of_frames():
 @pytest.mark.filterwarnings("ignore:The search stopped at its time_limit")
 def test_words_in_frames_are_refused():
     frame = pd.DataFrame({"a": X[:, 0], "b": WORDS})
-    with pytest.raises(TypeError, match="columns of numbers"):
+    with pytest.raises(TypeError, match="numeric columns only"):
         to_onnx(KernelRegressor(time_limit=1e-9).fit(frame, Y))
 
 

@@ -30,7 +30,7 @@ CHECKED_POINTS = 200
 
 @dataclass(frozen=True)
 class Exported:
-    """An ONNX model from rows "X" to the outputs that it names, and the largest error at stored points."""
+    """An ONNX model from rows "X" to the named outputs, and the largest error at stored points."""
 
     proto: Any
     outputs: tuple[str, ...]
@@ -47,17 +47,17 @@ class Exported:
 def to_onnx(model: Any, dtype: Any = np.float64) -> Exported:
     """A fitted model as an ONNX graph, for runtimes in any language.
 
-    Outputs are "value" of regressions and "std" of Gaussian processes, "label", "decision" (of the decision function,
-    or the mean of f) and, where the model has them, "probability" of classifiers, "score" of `OneClassSVM`, and
-    "transformed" of `KernelPCA`, `Nystroem` and `RandomFeatures`. Rows of data frames are their columns in order.
-    Kernels of strings, graphs and functions of Python have no ONNX form and are refused.
+    Outputs are "value" for regressions and "std" for Gaussian processes; "label", "decision" (the decision function, or
+    the mean of f) and, where the model has them, "probability" for classifiers; "score" for `OneClassSVM`; and
+    "transformed" for `KernelPCA`, `Nystroem` and `RandomFeatures`. Data frames are passed as rows, columns in order.
+    Kernels on strings and graphs, and Python functions, have no ONNX form and are refused.
 
     Parameters
     ----------
     model : fitted estimator
     dtype : float64 or float32
-        float32 is what most accelerators want. The largest error at stored points, or at normal ones where the model
-        stores none, is kept as ``error``, and in the metadata of the model.
+        Most accelerators need float32. The largest error at stored points, or at normally distributed ones where the
+        model stores none, is kept as ``error``, and in the metadata of the model.
     """
     dtype = np.dtype(dtype)
     if dtype not in (np.float64, np.float32):
@@ -78,7 +78,7 @@ def _points(model: Any) -> Any:
     if isinstance(model, GaussianProcessClassifier):
         return _numbers(model.X_fit_)
     if getattr(model, "_encoding", None) is not None:
-        raise TypeError("Words, dates and gaps of a data frame have no ONNX form; give columns of numbers alone.")
+        raise TypeError("Words, dates and missing values of a data frame have no ONNX form; give numeric columns only.")
     if isinstance(model, sampled_features.Sampled):
         return model.components_ if hasattr(model, "components_") else _normal(model)
     if hasattr(model, "basis_"):  # a transformer
@@ -102,12 +102,12 @@ def _normal(model: Any) -> np.ndarray:
 
 def _numbers(points: Any) -> Any:
     if not hasattr(points, "shape"):
-        raise TypeError("ONNX has operators for rows of numbers, and these are other inputs; use representer.save.")
+        raise TypeError("ONNX has operators for rows of numbers only, not for these inputs; use representer.save.")
     return points
 
 
 def _values(graph: Graph, function: Function, rows: Rows) -> str:
-    """f(x), a column for each output."""
+    """f(x), one column per output."""
     coef = function.coef.reshape(len(function.coef), -1)
     if isinstance(function.X, Points):
         features = _features(graph, function.kernel, rows)
@@ -121,7 +121,7 @@ def _features(graph: Graph, kernel: Any, rows: Rows) -> str:
     """phi(x) of random features."""
     maps = kernel.draw(rows.n_columns) if isinstance(kernel, RandomFeatures) else None
     if not isinstance(maps, Waves):
-        raise TypeError(f"{kernel!r} has no ONNX form; Nystroem and waves of stationary kernels have.")
+        raise TypeError(f"{kernel!r} has no ONNX form; Nystroem and Fourier features of stationary kernels have.")
     p = len(maps.frequencies)
     paired, phases, factors = maps.size - p, np.zeros(p), np.full(maps.size, np.sqrt(1.0 / p))
     if maps.phase is not None:
@@ -132,7 +132,7 @@ def _features(graph: Graph, kernel: Any, rows: Rows) -> str:
 
 
 def _other(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
-    """Regressions, outliers and transformers."""
+    """Outputs of regressors, outlier detectors and transformers."""
     if isinstance(model, sampled_features.Sampled):
         return _sampled(graph, model, rows)
     if hasattr(model, "basis_"):
@@ -157,7 +157,7 @@ def _other(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
 
 
 def _deviation(graph: Graph, model: Any, rows: Rows, single: bool) -> dict[str, Any]:
-    """The standard deviation of f: the root of k(x, x) - |L^(-1) k(X, x)|^2, in units of y."""
+    """The standard deviation of f: the square root of k(x, x) - |L^(-1) k(X, x)|^2, in units of y."""
     factor = getattr(model._process.posterior, "factor", None) if hasattr(model._process, "posterior") else None
     if factor is None or isinstance(model.function_.X, Points):
         return {}
@@ -182,7 +182,7 @@ def _transformer(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
 
 
 def _sampled(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
-    """Landmarks and waves by scikit-learn's signatures."""
+    """Nystroem and Fourier features with scikit-learn's signatures."""
     if isinstance(model, sampled_features.Nystroem):
         if (kernel := model.written_kernel()) is None:
             raise TypeError(f"{model.kernel!r} is evaluated by Python and has no ONNX form.")
@@ -223,7 +223,7 @@ def _classifier(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
 
 
 def _calibrated(graph: Graph, model: KernelClassifier, rows: Rows) -> dict[str, Any]:
-    """Log odds, whose scale and shifts were calibrated, and the softmax of them."""
+    """Calibrated log odds, and their softmax."""
     values, k = _values(graph, model.function_, rows), len(model.classes_)
     each = graph.add("Concat", graph.add("Neg", values), values, axis=1) if k == 2 else values
     logits = graph.add("Add", graph.add("Mul", each, float(model._calibration[0])), model._calibration[1:])
@@ -248,7 +248,7 @@ def _votes(graph: Graph, values: str, k: int) -> str:
 
 
 def _by_class(graph: Graph, values: str, votes: str, k: int) -> str:
-    """Votes, with ties broken by the sums of the pairs' values, squeezed to less than half a vote."""
+    """Votes, with ties broken by the sums of the pairs' values, squashed to less than half a vote."""
     signs = np.array([np.eye(k)[a] - np.eye(k)[b] for a, b in combinations(range(k), 2)])
     sums = graph.add("MatMul", values, signs)
     squeezed = graph.add("Div", sums, graph.add("Mul", graph.add("Add", graph.add("Abs", sums), 1.0), 3.0))
@@ -271,9 +271,9 @@ def _two(graph: Graph, second: str) -> str:
 
 
 def _coupled(graph: Graph, pairs: str, k: int) -> str:
-    """p of least |V p|^2 with sum p = 1, a row (1 - r_ab) e_a - r_ab e_b of V for each pair, by elimination.
+    """p that minimises |V p|^2 with sum p = 1, a row (1 - r_ab) e_a - r_ab e_b of V for each pair, by elimination.
 
-    With p = e_k + T q it is a system of k - 1 equations that is positive definite, so that no pivots are needed.
+    With p = e_k + T q it is a positive definite system of k - 1 equations, so that no pivoting is needed.
     """
     order = list(combinations(range(k), 2))
     first, second = (np.eye(k)[[pair[side] for pair in order]] for side in (0, 1))
@@ -284,7 +284,7 @@ def _coupled(graph: Graph, pairs: str, k: int) -> str:
     W, last = graph.add("MatMul", V, T), graph.add("MatMul", V, -np.eye(k)[:, -1:])
     turned = graph.add("Transpose", W, perm=[0, 2, 1])
     M = graph.add("Concat", graph.add("MatMul", turned, W), graph.add("MatMul", turned, last), axis=2)
-    for i in range(k - 1):  # Gauss and Jordan: the unknowns end in the last column
+    for i in range(k - 1):  # Gauss-Jordan elimination: the solution ends up in the last column
         row, column = graph.add("Gather", M, np.array([i]), axis=1), graph.add("Gather", M, np.array([i]), axis=2)
         row = graph.add("Div", row, graph.add("Gather", row, np.array([i]), axis=2))
         M = graph.add("Sub", M, graph.add("Mul", graph.add("Sub", column, np.eye(k - 1)[None, :, i : i + 1]), row))
@@ -295,7 +295,7 @@ def _coupled(graph: Graph, pairs: str, k: int) -> str:
 
 
 def _error(proto: Any, model: Any, points: Any, dtype: np.dtype) -> float:
-    """The largest difference of the first numbers that model and graph give at stored points."""
+    """The largest difference between model and graph in the first numeric output at stored points."""
     from onnx.reference import ReferenceEvaluator
 
     some = points.iloc[:CHECKED_POINTS] if hasattr(points, "iloc") else points[:CHECKED_POINTS]

@@ -26,14 +26,14 @@ from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadr
 from representer.onnx.nodes import Graph
 
 MOST_HALVES = 20
-"""Matern kernels up to nu = 20.5 are polynomials times exponentials."""
+"""Largest p: Matern kernels with nu = p + 0.5, up to 20.5, are written as polynomials times exponentials."""
 MOST_DIFFERENCES = 2**24
-"""Stored points times columns up to which kernels of absolute differences are written out."""
+"""Largest number of stored points times columns for kernels of absolute differences."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows x by name, how many columns they have, and what these are called."""
+    """The name of the rows x in the graph, the number of their columns, and the column names."""
 
     name: str
     n_columns: int
@@ -71,7 +71,7 @@ def diagonal(graph: Graph, kernel: Kernel, rows: Rows) -> str:
         return graph.sum(rows.name, 1)
     if isinstance(kernel, Brownian):
         return graph.add("Pow", _squared_norms(graph, rows), float(kernel.hurst))
-    _writer(kernel)  # raises for kernels that are not written
+    _writer(kernel)  # raises for kernels without an ONNX form
     if isinstance(kernel, Cosine | Normalized):  # zero where x is
         inner = _squared_norms(graph, rows) if isinstance(kernel, Cosine) else diagonal(graph, kernel.kernel, rows)
         return graph.add(
@@ -90,7 +90,7 @@ def _scale(kernel: Any) -> np.ndarray:
 
 
 def _squared_distances(graph: Graph, rows: str, points: np.ndarray) -> str:
-    """|x_i - z_j|^2, of rows and points about the mean of the points, so that few digits are lost."""
+    """|x_i - z_j|^2, with rows and points centred at the mean of the points, so that few digits are lost."""
     mean = points.mean(axis=0)
     A, B = graph.add("Sub", rows, mean), points - mean
     squares = graph.add("Add", graph.sum(graph.add("Mul", A, A), 1), (B**2).sum(axis=1))
@@ -100,7 +100,7 @@ def _squared_distances(graph: Graph, rows: str, points: np.ndarray) -> str:
 def _stationary(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     scale, Z = _scale(kernel), dense(points)
     if isinstance(kernel, Matern) and kernel.nu == 0.5 and Z.size <= MOST_DIFFERENCES:
-        # a kink at 0: the root of a squared distance by products would have half of the digits there
+        # a kink at 0: the square root of a squared distance from products would lose half of the digits there
         each, Z = _by_columns(graph, kernel, rows, points)
         apart = graph.add("Div", graph.add("Sub", each, Z), scale)
         return _of_distance(graph, kernel, _total(graph, graph.add("Mul", apart, apart)))
@@ -116,7 +116,7 @@ def _of_distance(graph: Graph, kernel: Any, s: str) -> str:
         return graph.add("Exp", graph.add("Mul", s, -0.5))
     p = kernel.nu - 0.5
     if p != int(p) or p > MOST_HALVES:
-        raise TypeError(f"{kernel!r} has no ONNX form, for its Bessel function has none; use nu 0.5, 1.5, 2.5 or inf.")
+        raise TypeError(f"{kernel!r} has no ONNX form, as ONNX has no Bessel functions; use nu 0.5, 1.5, 2.5 or inf.")
     r = graph.add("Sqrt", graph.add("Mul", s, 2.0 * kernel.nu))
     i = np.arange(int(p) + 1)
     terms = factorial(p + i) / (factorial(i) * factorial(p - i)) * factorial(p) / factorial(2.0 * p) * 2.0 ** (p - i)
@@ -132,13 +132,13 @@ def _horner(graph: Graph, coefficients: np.ndarray, x: str) -> str:
 
 
 def _product(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    # a number times a product would become an attribute of it, which onnxruntime keeps in float32
+    # a scalar times a product would be fused into its attributes, which onnxruntime keeps in float32
     factor = float(getattr(kernel, "scale", 1.0)) / _scale(kernel) ** 2
     return _outer(graph, kernel, graph.add("MatMul", rows.name, (factor * dense(points)).T))
 
 
 def _outer(graph: Graph, kernel: Any, s: str) -> str:
-    """phi(s), s the inner product over length scales, or times the scale."""
+    """phi(s), s the inner product divided by length scales, or times the scale."""
     if isinstance(kernel, Polynomial):
         return graph.add("Pow", graph.add("Add", s, float(kernel.offset)), float(kernel.degree))
     if isinstance(kernel, Sigmoid):
@@ -155,7 +155,7 @@ def _cosine(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
 
 
 def _by_columns(graph: Graph, kernel: Any, rows: Rows, points: Any) -> tuple[str, np.ndarray]:
-    """Rows of shape (n, 1, d) and points of shape (1, m, d), for kernels that compare entry by entry."""
+    """Rows of shape (n, 1, d) and points of shape (1, m, d), for elementwise comparisons."""
     Z = dense(points)
     if Z.size > MOST_DIFFERENCES:
         raise ValueError(
@@ -215,7 +215,7 @@ def _squared_norms(graph: Graph, rows: Rows) -> str:
 def _brownian(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     each, Z = _by_columns(
         graph, kernel, rows, points
-    )  # roots of squared distances by products would lose half the digits
+    )  # square roots of squared distances from products would lose half the digits
     apart = graph.add("Sub", each, Z)
     between = graph.add("Pow", _total(graph, graph.add("Mul", apart, apart)), float(kernel.hurst))
     sizes = graph.add("Add", diagonal(graph, kernel, rows), (Z[0] ** 2).sum(axis=1) ** kernel.hurst)
@@ -236,7 +236,7 @@ def _constant(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
 
 
 def _nothing(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    """0 between any row and any point: noise of one has nothing to do with that of another."""
+    """0 between any row and any point: their noise is independent."""
     return graph.add("Mul", graph.sum(rows.name, 1), np.zeros((1, checks.number_of(points))))
 
 
@@ -246,7 +246,7 @@ def _binary(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
 
 
 def _scaled(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    # a number would become an attribute of a product before it, which onnxruntime keeps in float32
+    # a scalar would be fused into the attributes of a preceding product, which onnxruntime keeps in float32
     factors = np.full((1, checks.number_of(points)), float(kernel.factor))
     return graph.add("Mul", block(graph, kernel.kernel, rows, points), factors)
 
@@ -279,7 +279,7 @@ def _on(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
 
 
 def _picked(graph: Graph, kernel: On, rows: Rows) -> Rows:
-    """The columns that a part of a kernel sees."""
+    """The columns that a part of a kernel takes."""
     if isinstance(kernel.columns, str) or not np.iterable(kernel.columns):
         raise TypeError(f"{kernel!r} is on a single column as it is, which has no ONNX form; give a list of columns.")
     wanted = list(kernel.columns)

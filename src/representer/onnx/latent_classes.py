@@ -11,7 +11,7 @@ from representer.onnx.kernel_nodes import Rows, block, diagonal
 from representer.onnx.nodes import Graph, library
 
 NODE_SPACING, NODE_RANGE = 0.02, 9.0
-"""Of the trapezoidal rule for E s(m + d z), z normal: the error is about exp(-2 pi^2 / (d 0.02)), 2e-11 for d = 40."""
+"""Nodes of the trapezoidal rule for E s(m + d z), z normal: error about exp(-2 pi^2 / (d 0.02)), 2e-11 for d = 40."""
 
 
 def class_outputs(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def class_outputs(graph: Graph, model: Any, rows: Rows) -> dict[str, Any]:
 
 
 def _moments(graph: Graph, part: Any, rows: Rows, points: Any) -> tuple[str, str]:
-    """Mean and standard deviation of f, shape (n, 1): k(x, X) a, and the root of k(x, x) - |L^(-1) R k(X, x)|^2."""
+    """Mean k(x, X) a and standard deviation sqrt(k(x, x) - |L^(-1) R k(X, x)|^2) of f, shape (n, 1)."""
     kernel = part.problem.gram.kernel
     values = block(graph, kernel, rows, points)
     inverse = solve_triangular(part.L[0], np.diag(part.root), lower=True)

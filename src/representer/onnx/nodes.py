@@ -20,12 +20,12 @@ def library() -> Any:
 
 
 class Graph:
-    """Nodes and constants; every result has a name of its own.
+    """Nodes and constants; every result has a unique name.
 
     Parameters
     ----------
     dtype : float64 or float32
-        Of all numbers.
+        Of all floating-point numbers.
     """
 
     def __init__(self, dtype: Any):
@@ -48,11 +48,11 @@ class Graph:
         return out
 
     def sum(self, values: str, axis: int) -> str:
-        """The sum along an axis, which stays with length one."""
+        """The sum along an axis, which is kept with length one."""
         return self.add("ReduceSum", values, np.array([axis], np.int64), keepdims=1)
 
     def labels(self, classes: np.ndarray, index: str) -> tuple[Any, int]:
-        """A node "label", the class of each index; its dtype and number of dimensions."""
+        """Add a node "label", the class of each index; returns its dtype and number of dimensions."""
         if classes.dtype.kind not in "biuf":
             self.add("Gather", np.array([str(each) for each in classes], object), index, name="label")
             return str, 1
@@ -61,7 +61,7 @@ class Graph:
         return kind, 1
 
     def model(self, n_columns: int, outputs: dict[str, Any], metadata: dict[str, str]) -> Any:
-        """The checked model from rows "X" to outputs: the number of dimensions of each, and a dtype of numpy or str."""
+        """The checked model from rows "X" to outputs, each with a numpy dtype or str and its number of dimensions."""
         helper = self.onnx.helper
         kinds = {
             name: self.onnx.TensorProto.STRING if kind is str else helper.np_dtype_to_tensor_dtype(np.dtype(kind))
@@ -79,7 +79,7 @@ class Graph:
             self.constants,
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="representer")
-        model.ir_version = 9  # of this opset, for runtimes that are not the newest
+        model.ir_version = 9  # the version of this opset, for older runtimes
         helper.set_model_props(model, metadata)
         self.onnx.checker.check_model(model)
         return model
