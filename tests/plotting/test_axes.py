@@ -42,7 +42,7 @@ def test_without_matplotlib(monkeypatch):
         return real(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"Pictures need matplotlib; install it with: pip install"):
+    with pytest.raises(ImportError, match=r"Plots need matplotlib; install it with: pip install"):
         panels(None)
 
 

@@ -67,7 +67,7 @@ def test_errors(rng, monkeypatch):
     X = rng.normal(size=(20, 3))
     with pytest.raises(NotFittedError):
         DensityDisplay.from_estimator(ParzenDensity())
-    with pytest.raises(ValueError, match="The density has 3 columns; a picture shows one or two"):
+    with pytest.raises(ValueError, match="The density has 3 columns; a plot shows one or two"):
         DensityDisplay.from_estimator(ParzenDensity().fit(X))
     with pytest.raises(ValueError, match="points is 1"):
         DensityDisplay.from_estimator(ParzenDensity().fit(X[:, :1]), points=1)
@@ -76,5 +76,5 @@ def test_errors(rng, monkeypatch):
     with pytest.raises(ValueError, match="has 2 targets; a curve shows one"):
         RegressionDisplay.from_estimator(NadarayaWatson().fit(X[:, :1], X[:, :2]), X[:, :1])
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match="Pictures need matplotlib"):
+    with pytest.raises(ImportError, match="Plots need matplotlib"):
         RegressionDisplay(np.arange(2), np.arange(2)).plot()

@@ -91,7 +91,7 @@ def test_what_is_drawn(plt, n_samples):
     [
         (lambda: fixed(), NotFittedError, "not fitted"),
         (lambda: KernelRidge().fit(X, Y[:, 0]), TypeError, "estimator is a KernelRidge; give a fitted Gaussian"),
-        (lambda: fixed().fit(Y, X[:, 0]), ValueError, "has 2 input columns; this picture needs exactly one"),
+        (lambda: fixed().fit(Y, X[:, 0]), ValueError, "has 2 input columns; this plot needs exactly one"),
         (
             lambda: GaussianProcessRegressor(Spectrum(1), noise=0.1, optimizer=None).fit(["a", "b"], [0.0, 1.0]),
             ValueError,

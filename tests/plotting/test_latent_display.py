@@ -53,7 +53,7 @@ def test_drawing(model):
 
 @pytest.mark.parametrize("components", [(0, 3), (1, 1), (0,)])
 def test_components_that_are_not_there(model, components):
-    with pytest.raises(ValueError, match="a picture needs two different ones of the 3"):
+    with pytest.raises(ValueError, match="a plot needs two different ones of the 3"):
         LatentDisplay.from_estimator(model, components=components)
 
 

@@ -50,7 +50,7 @@ def test_given_axes_and_a_single_function():
 
 def test_errors():
     X = RNG.normal(size=(9, 3))
-    with pytest.raises(ValueError, match="3 columns; a picture needs one or two"):
+    with pytest.raises(ValueError, match="3 columns; a plot needs one or two"):
         DualBasisDisplay.from_estimator(RBFNetwork("linear_spline").fit(X, X[:, 0]), 0)
     with pytest.raises(NotFittedError):
         DualBasisDisplay.from_estimator(RBFNetwork(), 0)

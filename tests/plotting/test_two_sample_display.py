@@ -40,7 +40,7 @@ def test_null_display_of_other_tests(samples, rng):
     assert NullDisplay.from_estimator(HSIC(n_permutations=20), X, X**2).plot().ax_.get_xlabel() == "biased HSIC"
     constant = NullDisplay.from_estimator(HSIC(n_permutations=20), X, np.ones_like(X))
     assert constant.plot().ax_.patches
-    with pytest.raises(ValueError, match="normal law"):
+    with pytest.raises(ValueError, match="normal distribution"):
         NullDisplay.from_estimator(MMD(block_size=2, null="normal"), X, X)
 
 

@@ -1,4 +1,4 @@
-"""Pictures: displays that compute first and draw later, with matplotlib."""
+"""Plots: displays that compute first and draw later, with matplotlib."""
 
 from representer.plotting.density_display import DensityDisplay, RegressionDisplay
 from representer.plotting.gaussian_process_display import GaussianProcessDisplay

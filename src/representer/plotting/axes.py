@@ -1,4 +1,4 @@
-"""Where displays draw."""
+"""Axes and grids of displays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("Pictures need matplotlib; install it with: pip install 'representer[plot]'") from error
+        raise ImportError("Plots need matplotlib; install it with: pip install 'representer[plot]'") from error
     return plt
 
 
@@ -23,7 +23,7 @@ def dense(X: Any) -> np.ndarray:
 
 
 def panels(ax: Any, count: int = 1) -> np.ndarray:
-    """So many matplotlib axes as an array: those that were given, or those of a new figure."""
+    """``count`` matplotlib axes as an array: those given, or those of a new figure."""
     plt = pyplot()
     if ax is None:
         _, ax = plt.subplots(1, count, figsize=(6.4 * count, 4.8), layout="constrained")
@@ -42,7 +42,7 @@ def log_scale(values: np.ndarray) -> dict[str, Any]:
 
 
 def even_grid(points: np.ndarray, size: int, margin: Any) -> list[np.ndarray]:
-    """Even steps over the range of each column, and beyond it by a margin, or by one where there is no range."""
+    """Evenly spaced values over the range of each column plus a margin, or plus one where the range is zero."""
     low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
     same = low == high
     return [np.linspace(a, b, size) for a, b in zip(low - same, high + same, strict=True)]

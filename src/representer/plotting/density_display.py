@@ -1,4 +1,4 @@
-"""Pictures of densities and of regression curves."""
+"""Plots of densities and of regression curves."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from representer.plotting.axes import dense, even_grid, panels
 
 
 class DensityDisplay:
-    """The curve of a density of one column with a tick for each input, or the map of a density of two columns.
+    """The curve of a one-column density with a tick for each input, or filled contours of a two-column density.
 
     Parameters
     ----------
     axes : list of one or two arrays
-        The values of each column at which the density is known.
+        The values of each column at which the density is evaluated.
     density : array
         Of shape (n,) for one column, and (n_second, n_first) for two.
     X : array of shape (n_inputs, 1 or 2), optional
@@ -51,13 +51,13 @@ class DensityDisplay:
         points : int
             Values of each column.
         margin : float, optional
-            How far beyond the inputs to go; three deviations of the window when not given.
+            How far beyond the inputs to go; three standard deviations of the window when not given.
         """
         check_is_fitted(estimator)
         checks.integer(points, "points", least=2)
         X = dense(estimator.X_fit_)
         if X.shape[1] > 2:
-            raise ValueError(f"The density has {X.shape[1]} columns; a picture shows one or two.")
+            raise ValueError(f"The density has {X.shape[1]} columns; a plot shows one or two.")
         if margin is None:
             margin = 3.0 * estimator.bandwidth_ * estimator._window.deviation(X.shape[1])
         axes = even_grid(X, points, margin)
@@ -88,7 +88,7 @@ class RegressionDisplay:
     Parameters
     ----------
     x : array of shape (n,)
-        Where the curve is known, in rising order.
+        Where the curve is evaluated, in increasing order.
     prediction : array of shape (n,)
     X : array of shape (n_inputs,), optional
         Inputs to show.
@@ -126,7 +126,7 @@ class RegressionDisplay:
         y : array of shape (n,), optional
             Targets, to show the data.
         points : int
-            Where the curve is computed.
+            Number of points of the curve.
         margin : float
             How far beyond the inputs to go.
         """

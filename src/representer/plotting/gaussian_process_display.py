@@ -1,4 +1,4 @@
-"""A picture of a Gaussian process over one input column."""
+"""A plot of a Gaussian process over one input column."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GaussianProcessDisplay:
     inputs, targets : arrays of shape (n_fit,)
         The data.
     samples : array of shape (n, n_samples)
-        Joint draws of f; no columns for none.
+        Joint draws of f; may have no columns.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class GaussianProcessDisplay:
         X : array of shape (n,) or (n, 1), optional
             Where to draw; 300 inputs from a tenth below to a tenth above the data when not given.
         target : int
-            Which one of several targets.
+            Which of several targets.
         n_samples : int
             How many draws of f to show.
         random_state : int or Generator
-            Of the draws.
+            Seed of the draws.
         noise : bool or array
             Whether the band is that of new measurements, as in ``predict``.
         """
@@ -88,7 +88,7 @@ class GaussianProcessDisplay:
         columns = getattr(estimator, "n_features_in_", None)
         if columns != 1:
             found = "inputs that are not vectors" if columns is None else f"{columns} input columns"
-            raise ValueError(f"The process has {found}; this picture needs exactly one column of numbers.")
+            raise ValueError(f"The process has {found}; this plot needs exactly one numeric column.")
         inputs = dense(estimator.X_fit_).astype(np.float64).ravel()
         x = _around(inputs) if X is None else np.sort(dense(X).astype(np.float64).ravel())
         mean, std = (np.reshape(part, (len(x), -1)) for part in estimator.predict(x[:, None], True, noise=noise))

@@ -1,4 +1,4 @@
-"""A picture of a latent space: where the rows of the data lie, and how sure the map is around them."""
+"""A plot of a latent space: the latent points of the data, and the precision of the map around them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARKERS = "os^Dv*<>Ph"
 
 
 class LatentDisplay:
-    """Latent points with a colour and a marker for each label, over the precision of the map: white where it is sure.
+    """Latent points with a colour and a marker for each label, over the precision of the map: white where it is high.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class LatentDisplay:
         ----------
         estimator : GPLVM
         labels : array of shape (n,), optional
-            Of the rows that the model was fitted to.
+            Labels of the rows that the model was fitted to.
         components : (int, int)
         grid : int
             Points of the grid in each direction.
@@ -84,7 +84,7 @@ class LatentDisplay:
         Z = estimator.embedding_
         if Z.shape[1] < 2 or not set(components) <= set(range(Z.shape[1])) or len(set(components)) != 2:
             raise ValueError(
-                f"components is {components!r}; a picture needs two different ones of the {Z.shape[1]} that the latent "
+                f"components is {components!r}; a plot needs two different ones of the {Z.shape[1]} that the latent "
                 "space has, counted from 0."
             )
         if labels is not None:

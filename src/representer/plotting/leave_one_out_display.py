@@ -1,4 +1,4 @@
-"""A picture of how leave-one-out chose the strength of ridge regression."""
+"""A plot of how leave-one-out chose the strength of ridge regression."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class LeaveOneOutDisplay:
     Parameters
     ----------
     alphas, errors, gcv : arrays of shape (n_alphas, n_curves)
-        One curve for each target that has an alpha of its own, or one for all. Errors are mean squares, or the rate of
-        wrong classes.
+        One curve for each target with its own alpha, or one for all. Errors are mean squared errors, or
+        misclassification rates.
     chosen : array of shape (n_curves,)
         The alphas that were chosen.
     predictions, targets : arrays of shape (n, n_targets)

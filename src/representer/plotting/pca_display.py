@@ -1,4 +1,4 @@
-"""Pictures of kernel principal components: their functions over the plane, and the data in their coordinates."""
+"""Plots of kernel principal components: eigenfunctions over the plane, and the data in their coordinates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from representer.kernels import checks
 from representer.plotting.axes import dense, even_grid, pyplot
 
 LEGEND = 20
-"""Classes that a legend has room for."""
+"""Largest number of classes in a legend."""
 
 
 class EigenfunctionDisplay:
-    """Contours of v_j(x) - <v_j, m> over two columns of numbers, a panel with its eigenvalue for each component.
+    """Contours of v_j(x) - <v_j, m> over two numeric columns, one panel with its eigenvalue per component.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class EigenfunctionDisplay:
         X: Any = dense(estimator.X_fit_) if estimator.kernel_.on_vectors else None
         if X is None or np.shape(X)[1:] != (2,) or is_precomputed(estimator.kernel_):
             raise ValueError(
-                "Contours need inputs of two columns of numbers; use EmbeddingDisplay for inputs of any other type."
+                "Contours need inputs with two numeric columns; use EmbeddingDisplay for inputs of any other type."
             )
         columns, rows = even_grid(X, checks.integer(grid, "grid", least=2), margin * np.ptp(X, axis=0))
         points = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
@@ -100,10 +100,10 @@ class EmbeddingDisplay:
     ----------
     scores : array of shape (n, 2)
     labels : array of shape (n,), optional
-        Words are classes, and so are integers of at most 20 values; other numbers are a colour scale. Up to 20
-        classes have a legend; of more each stands at the mean of its points.
+        Strings are classes, and so are integers with at most 20 values; other numbers are a colour scale. Up to 20
+        classes have a legend; with more, each name is placed at the mean of its points.
     names : pair of str
-        Of the axes.
+        Names of the axes.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class EmbeddingDisplay:
         self.scores = scores
         self.labels = None if labels is None else np.asarray(labels)
         if self.labels is not None and self.labels.dtype.kind not in "biuf":
-            self.labels = self.labels.astype(str)  # so that labels of several types have an order
+            self.labels = self.labels.astype(str)  # so that labels of mixed types can be sorted
         self.names = names
 
     @classmethod
@@ -161,7 +161,7 @@ class EmbeddingDisplay:
 
 
 def _are_classes(labels: np.ndarray) -> bool:
-    """Whether labels are words, or integers of few values."""
+    """Whether labels are strings, or integers with few values."""
     if labels.dtype.kind == "U":
         return True
     return len(np.unique(labels)) <= LEGEND and bool(np.all(labels == np.round(labels)))

@@ -12,14 +12,14 @@ from representer.preimage.find import Preimage
 
 
 class ImageRowsDisplay:
-    """Rows of small grey images, such as originals, noisy copies and what their pre-images made of them.
+    """Rows of small grey images, such as originals, noisy copies and their pre-images.
 
     Parameters
     ----------
     rows : mapping from names to arrays of shape (n_images, n_pixels)
-        One row of images each, from the top; an image below another one belongs to it.
+        One row of images each, from the top; images in a column belong together.
     shape : (height, width)
-        Of one image.
+        Shape of one image.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ImageRowsDisplay:
         return cls({**(others or {}), **{name: np.atleast_2d(each.x) for name, each in found.items()}}, shape)
 
     def mosaic(self) -> np.ndarray:
-        """All images as one, with a gap of one pixel, which is NaN, between them."""
+        """All images as one, with gaps of one NaN pixel between them."""
         h, w = self.shape
         images = np.stack(list(self.rows.values()))
         n_rows, n_columns = images.shape[:2]

@@ -1,4 +1,4 @@
-"""A picture of the dual basis of a network: how far the influence of a data point reaches."""
+"""A plot of the dual basis of a network: how far the influence of a data point reaches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STYLES = ("-", "-.", "--", ":")
 
 
 class DualBasisDisplay:
-    """u_i(x) of some data points i: curves over one column of inputs, or contours over two.
+    """u_i(x) for some data points i: curves over one input column, or contours over two.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class DualBasisDisplay:
     points : array of shape (n_functions, n_columns)
         The data points that they belong to.
     index : array of shape (n_functions,)
-        Their numbers.
+        Their indices.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class DualBasisDisplay:
         check_is_fitted(estimator)
         X = estimator.X_fit_
         if X.shape[1] > 2:
-            raise ValueError(f"The network has {X.shape[1]} columns; a picture needs one or two.")
+            raise ValueError(f"The network has {X.shape[1]} columns; a plot needs one or two.")
         index = np.atleast_1d(np.arange(len(X))[index])
         sides = even_grid(X, checks.integer(grid, "grid", 2), margin * np.ptp(X, axis=0))
         mesh = np.stack([side.ravel() for side in np.meshgrid(*sides)], axis=1)

@@ -1,4 +1,4 @@
-"""Pictures of tests: the null distribution with the statistic, and the witness function of two samples."""
+"""Plots of tests: the null distribution with the statistic, and the witness function of two samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NullDisplay:
     null : array
         The resampled statistics.
     name : str
-        Of the statistic.
+        Name of the statistic.
     n_kernels : int
         How many kernels the p-value is for.
 
@@ -53,12 +53,14 @@ class NullDisplay:
 
     @classmethod
     def from_outcome(cls, outcome: Outcome) -> NullDisplay:
-        """The picture of what a test found; of several kernels, the statistics of the one with the smallest p-value.
+        """The plot of a test's outcome; with several kernels, the statistics of the one with the smallest p-value.
 
-        The p-value is that of the test, which pays for the choice among them.
+        The p-value is that of the test, which corrects for the choice among them.
         """
         if outcome.null is None:
-            raise ValueError("This p-value comes from a normal law, so there are no resampled statistics to draw.")
+            raise ValueError(
+                "This p-value comes from a normal distribution, so there are no resampled statistics to draw."
+            )
         name = outcome.method.split(",")[0]
         if outcome.parts:
             name += f" of the best of {len(outcome.parts)} kernels"
@@ -83,7 +85,7 @@ class NullDisplay:
 
 
 class WitnessDisplay:
-    """The witness function of two samples of numbers: large where the first has more mass, small where the second has.
+    """The witness function of two samples of numbers: large where the first has more mass, small where the second does.
 
     Parameters
     ----------
