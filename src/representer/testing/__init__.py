@@ -1,6 +1,6 @@
-"""Laws that every kernel, Gram matrix, function, loss and solver must keep, for this library's tests and for yours.
+"""Laws that every kernel, Gram matrix, function, loss and solver must satisfy, for this library's tests and for yours.
 
-Each check raises AssertionError with the law that was broken. They are quick for a few dozen inputs.
+Each check raises AssertionError with the law that was violated. They are fast for a few dozen inputs.
 """
 
 from representer.testing.function_laws import check_function, check_representer_theorem

@@ -1,4 +1,4 @@
-"""Differences that laws allow."""
+"""Comparison up to the tolerance of a law."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def close(actual: Any, expected: Any, tolerance: float, law: str) -> None:
-    """Raise, and name the law, where values differ by more than the tolerance or have other shapes."""
+    """Raise, naming the law, if values differ by more than the tolerance or have different shapes."""
     actual, expected = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
     assert actual.shape == expected.shape or not expected.shape, f"{law}: shapes {actual.shape} and {expected.shape}"
     error = np.abs(actual - expected).max(initial=0.0)

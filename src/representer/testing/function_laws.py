@@ -1,4 +1,4 @@
-"""Laws of functions of an RKHS, and the representer theorem."""
+"""Laws of functions in an RKHS, and the representer theorem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from representer.testing.closeness import close
 
 
 def check_function(f: Function, g: Function, X: Any) -> None:
-    """The laws of a Hilbert space of functions, for f and g of one space and points X.
+    """The laws of a Hilbert space of functions, for f and g of the same space and points X.
 
     Reproducing property f(x) = <f, k(x, .)>, bilinear inner product, Cauchy-Schwarz, and |f(x) - f(x')| <= ||f|| d(x,
     x').

@@ -15,16 +15,16 @@ from representer.testing.closeness import close
 
 
 def check_kernel(kernel: Kernel, X: Any, *, gradients: bool = True) -> None:
-    """Symmetric, positive semidefinite, the same by blocks and in any order, with true derivatives.
+    """Symmetric, positive semidefinite, the same by blocks and in any order, with correct derivatives.
 
     Parameters
     ----------
     kernel : Kernel
     X : inputs of the kernel, at least four
-        Rows of numbers, a data frame, or a list of objects. For gradients no two rows of numbers are alike, and
-        hyper-parameters are inside their ranges.
+        Rows of numbers, a data frame, or a list of objects. For gradients, no two rows of numbers may be equal, and
+        hyper-parameters must be inside their ranges.
     gradients : bool
-        Whether to compare `contract` and, on vectors, `input_gradient` with differences.
+        Whether to compare `contract` and, on vectors, `input_gradient` with finite differences.
     """
     n = len(kernel.prepare(X))
     K = kernel(X)
@@ -57,7 +57,7 @@ def check_kernel(kernel: Kernel, X: Any, *, gradients: bool = True) -> None:
 
 
 def _check_halves(kernel: Kernel, X: Any, K: np.ndarray, size: float) -> None:
-    """Inputs prepared apart, such as strings with words that the others do not have, give the same values."""
+    """Inputs prepared separately, such as strings with words that the others lack, give the same values."""
     n, eps = len(K), np.finfo(K.dtype).eps
     first, second = (checks.take(X, rows) for rows in (np.arange(n // 2), np.arange(n // 2, n)))
     close(kernel(first, second), K[: n // 2, n // 2 :], 200 * eps * size, "k(X, Y) differs from a block of k(X)")
@@ -75,7 +75,7 @@ def _has_input_gradient(kernel: Kernel, X: np.ndarray) -> bool:
 
 
 def _check_radial(kernel: Kernel, A: Any, K: np.ndarray, size: float) -> None:
-    """The distance in H rises with that of inputs, from which it is found, and the logarithm of k, too."""
+    """The distance in H increases with that of inputs, from which it and the logarithm of k are computed."""
     radial: Any = kernel.radial
     apart, eps = np.empty(K.shape, A.dtype), np.finfo(K.dtype).eps
     radial.fill(A, A, apart)

@@ -12,7 +12,7 @@ from representer.testing.closeness import close
 
 
 def check_loss(loss: Loss, y: Any, f: Any) -> None:
-    """Convex, with true derivatives, and with the conjugate that Fenchel and Young ask for.
+    """Convex, with correct derivatives, and with a conjugate that satisfies the Fenchel-Young inequality.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def check_loss(loss: Loss, y: Any, f: Any) -> None:
     y : array of shape (n,)
         Targets that the loss is for.
     f : array of shape (n,) or (n, n_outputs)
-        Values, at which a smooth loss has a second derivative.
+        Values at which a smooth loss has a second derivative.
     """
     loss.check()
     y, f = np.asarray(y, np.float64).reshape(-1, 1), np.asarray(f, np.float64)
@@ -52,7 +52,7 @@ def check_loss(loss: Loss, y: Any, f: Any) -> None:
 
 
 def _along(function: Callable[[np.ndarray], np.ndarray], f: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """The derivative along a direction."""
+    """The directional derivative."""
     weights = {1: 45.0, 2: -9.0, 3: 1.0}
     step = 1e-4
     parts = [w * (function(f + m * step * direction) - function(f - m * step * direction)) for m, w in weights.items()]
@@ -66,7 +66,7 @@ def _check_slope(value: Callable, slope: np.ndarray, f: np.ndarray, law: str) ->
 
 
 def _check_dual(loss: Loss, y: np.ndarray, f: np.ndarray, other: np.ndarray, size: float) -> None:
-    """l(f) + l*(v) >= v f, with equality at v = l'(f); points are made feasible."""
+    """l(f) + l*(v) >= v f, with equality at v = l'(f); `project` and `balance` make points feasible."""
     slope = loss.gradient(y, f)
     close(loss.project(y, slope), slope, 1e-12 * size, "the gradient is outside the domain of the conjugate")
 
@@ -85,7 +85,7 @@ def _check_dual(loss: Loss, y: np.ndarray, f: np.ndarray, other: np.ndarray, siz
 
 
 def _check_envelope(loss: Loss, y: np.ndarray, f: np.ndarray, value: np.ndarray) -> None:
-    """A loss with kinks has a smooth one below it, at most mu v^2 / 2 away."""
+    """A loss with kinks has a smooth envelope below it, at most mu v^2 / 2 away."""
     for mu in (1e-3, 0.3):
         below, v, _ = loss.envelope(y, f, mu)
         assert np.all(below <= value + 1e-12), "the envelope is above the loss"

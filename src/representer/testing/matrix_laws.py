@@ -16,9 +16,9 @@ from representer.testing.closeness import close
 
 
 def check_gram(kernel: Kernel, X: Any, Y: Any = None) -> None:
-    """The operator keeps the laws of `check_operator`, sums and contracts as the dense matrix, and counts its values.
+    """The operator satisfies `check_operator`, sums and contracts like the dense matrix, and counts its values.
 
-    So do the same matrix transposed, stored in both forms, and as F'F.
+    So does the same matrix transposed, stored in both forms, and as F'F.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def check_gram(kernel: Kernel, X: Any, Y: Any = None) -> None:
     for threads in (1, 2):
         K, V = Gram(kernel, X, Y, threads=threads), rng.normal(size=(m, 2))
         assert np.array_equal(K @ V, K @ V), "two products differ in their bits"
-        if not through_features.pays(K, 2):  # which counts numbers of features
+        if not through_features.pays(K, 2):  # products through features count feature values
             values = n * (n + 1) // 2 if Y is None else n * m
             assert K.evaluations == 2 * values, f"two products count {K.evaluations} values, not {2 * values}"
         assert K.T.shape == (m, n), "the transposed operator has the wrong shape"
@@ -72,7 +72,7 @@ def check_operator(K: Operator, dense: np.ndarray) -> None:
     K : Operator
         Symmetric if it is square.
     dense : array of K's shape
-        The matrix itself, as exact as K.
+        The matrix itself, as accurate as K.
     """
     n, m = dense.shape
     rng, tolerance, exact = np.random.default_rng(0), _rounding(dense, K.dtype), dense.astype(np.float64)
@@ -104,7 +104,7 @@ def check_operator(K: Operator, dense: np.ndarray) -> None:
 
 
 def _check_subset(part: Operator, exact: np.ndarray, K: Operator, tolerance: float) -> None:
-    """Its values, and that they are counted by the matrix that it was taken from."""
+    """The values of a subset, and that the matrix it was taken from counts them."""
     v = np.arange(1.0, exact.shape[1] + 1.0)
     before = K.evaluations, part.evaluations
     close(part @ v, exact @ v, 10 * tolerance, "take() @ v differs from the dense product")
@@ -113,5 +113,5 @@ def _check_subset(part: Operator, exact: np.ndarray, K: Operator, tolerance: flo
 
 
 def _rounding(dense: np.ndarray, dtype: Any) -> float:
-    """What a sum of a row times numbers of size one may be off by."""
+    """Rounding error of the product of a row with entries of size one."""
     return 20 * float(np.finfo(dtype).eps) * max(np.abs(dense).max() * max(dense.shape), np.finfo(np.float32).tiny)

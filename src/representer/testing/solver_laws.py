@@ -11,19 +11,19 @@ from representer.result import Budget, Result
 
 
 def check_solver(solver: Any, problem: RidgeProblem, budget: Budget) -> Result:
-    """A solver of ridge problems does what its plan says, and its certificate is true of the result that is returned.
+    """A solver of ridge problems does what its plan says, and its certificate holds for the returned result.
 
     Residuals are those of the returned coefficients, converged means that they are within the tolerance, and
-    ``error_bound`` is at least the distance ||f - f*|| from the solution by extended precision, all up to rounding.
+    ``error_bound`` is at least the distance ||f - f*|| to the solution in extended precision, all up to rounding.
 
     Parameters
     ----------
     solver : object with name, cost and solve
         Such as a module of `representer.solvers`.
     problem : RidgeProblem
-        With positive alphas; some hundred rows at most, as the solution in extended precision is slow.
+        With positive alphas; a few hundred rows at most, as the solution in extended precision is slow.
     budget : Budget
-        Which the plan must be within.
+        The plan must be within it.
     """
     plan, before = solver.cost(problem, budget), (problem.targets.copy(), problem.alpha.copy())
     assert plan.solver == solver.name, f"the plan is for {plan.solver!r}, not for {solver.name!r}"
@@ -53,7 +53,7 @@ def check_solver(solver: Any, problem: RidgeProblem, budget: Budget) -> Result:
 
 
 def _exact_ridge(problem: RidgeProblem, result: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients in extended precision, and for each target the size of rounding errors of a residual in float64."""
+    """Coefficients in extended precision, and for each target the rounding error of a float64 residual."""
     K, D = problem.gram.astype(np.float64).dense().astype(np.longdouble), problem.sqrt_weights.astype(np.longdouble)
     n, coef = problem.n, np.empty(problem.targets.shape, np.longdouble)
     size = np.abs(result.coef)
@@ -63,7 +63,7 @@ def _exact_ridge(problem: RidgeProblem, result: Result) -> tuple[np.ndarray, np.
         Z = _solve_extended(A, right)
         if problem.intercept:
             b = Z[:, :-1].sum(axis=0) / Z[:, -1].sum()
-            size[:, columns] += np.abs(Z[:, -1:] * b).astype(np.float64)  # which solvers take off at the end
+            size[:, columns] += np.abs(Z[:, -1:] * b).astype(np.float64)  # which solvers subtract at the end
             Z[:, :-1] -= Z[:, -1:] * b
         coef[:, columns] = Z[:, :-1]
     parts = D * (np.abs(K) @ size + np.abs(problem.targets - result.intercept))
@@ -72,7 +72,7 @@ def _exact_ridge(problem: RidgeProblem, result: Result) -> tuple[np.ndarray, np.
 
 
 def _solve_extended(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A^(-1) B by Gaussian elimination with pivots, in the precision of A."""
+    """A^(-1) B by Gauss-Jordan elimination with partial pivoting, in the precision of A."""
     A, n = np.concatenate([A, B], axis=1), len(A)
     for i in range(n):
         pivot = i + int(np.abs(A[i:, i]).argmax())
