@@ -178,8 +178,8 @@ class Design:
 
     @property
     def _panel(self) -> int:
-        """Side of a panel, a multiple of LEAST_PANEL; at least two panels a side, so that two threads have work."""
-        return min(PANEL, LEAST_PANEL * -(-self.size // (2 * LEAST_PANEL)))
+        """Side of a panel, a multiple of LEAST_PANEL; at least three panels a side, so that all threads have work."""
+        return min(PANEL, LEAST_PANEL * -(-self.size // (3 * LEAST_PANEL)))
 
     def _fill(self, X: Any, scales: np.ndarray | None, sides: np.ndarray, slab: np.ndarray) -> Iterator[np.ndarray]:
         """Write psi(x_i), or phi(x_i), times scales to a slab; yield its products with sides by strips, in order."""
