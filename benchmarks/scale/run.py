@@ -195,15 +195,16 @@ def components(table: Table, tenth: int) -> None:
 
 
 FILES = """
-from common import peak_memory
+from common import WatchedMemory
 from representer import *
 from representer.kernels import RBF
 import numpy as np, time
 model = KernelRidge(1.0, kernel=Nystroem(RBF({scale}), 300), solver="normal_equations")
 {first}
 data = {data}
-before, start = peak_memory(), time.perf_counter()
-model.fit(*data)
+start = time.perf_counter()
+with WatchedMemory() as memory:
+    model.fit(*data)
 print({result})
 """
 
@@ -235,7 +236,7 @@ def files(table: Table, tenth: int) -> None:
 
             loaded = f"model.fit(*{one})"  # loops, which take seconds
             seconds = [measured(data, "time.perf_counter() - start", loaded) for data in (one, ten)]
-            memory = [measured(data, "peak_memory() - before", "") for data in (one, ten)]
+            memory = [measured(data, "memory.peak", "") for data in (one, ten)]
             what = f"ridge, {10 * few:,} rows from {kind}, m = 300, over {few:,}"
             note = f"{seconds[1]:.0f} s, {seconds[0]:.1f} s"
             table.row(what, seconds[1] / seconds[0], "<=", 11.0, "x", note)
