@@ -112,9 +112,9 @@ def run(faults: list[Fault], jobs: int, limit: float) -> list[Outcome] | None:
 
         copy = copies.get()
         for tests in sorted({fault.tests for fault in faults}):
-            code, _ = _pytest(copy, tests, limit)
+            code, _, said = _pytest(copy, tests, limit)
             if code != PASSED:
-                print(f"{' '.join(tests)} fails without a fault (code {code}); fix it first.")
+                print(f"{said}\n{' '.join(tests)} fails without a fault (code {code}); fix it first.")
                 return None
         copies.put(copy)
         with ThreadPoolExecutor(jobs) as pool:
@@ -153,7 +153,7 @@ def _plant(copy: Path, fault: Fault, limit: float) -> Outcome:
     try:
         path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
         _delete_compiled(copy, fault)
-        code, seconds = _pytest(copy, fault.tests, limit)
+        code, seconds, _ = _pytest(copy, fault.tests, limit)
     finally:
         path.write_text(text, encoding="utf-8")
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
@@ -169,17 +169,19 @@ def _delete_compiled(copy: Path, fault: Fault) -> None:
             path.unlink()
 
 
-def _pytest(copy: Path, tests: tuple[str, ...], limit: float) -> tuple[int | None, float]:
-    """The exit code, or None after a timeout, and the seconds."""
+def _pytest(copy: Path, tests: tuple[str, ...], limit: float) -> tuple[int | None, float, str]:
+    """The exit code, or None after a timeout, the seconds, and what was printed."""
     environment = os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("NUMBA_CACHE_DIR", None)  # each copy has its own cache
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     started = perf_counter()
     try:
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=limit, check=False)
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=limit, check=False
+        )
     except subprocess.TimeoutExpired:
-        return None, perf_counter() - started
-    return done.returncode, perf_counter() - started
+        return None, perf_counter() - started, ""
+    return done.returncode, perf_counter() - started, done.stdout
 
 
 def _in_one_line(text: str) -> str:
