@@ -1,4 +1,5 @@
 import gc
+import signal
 import tracemalloc
 
 import numpy as np
@@ -8,6 +9,8 @@ from hypothesis import settings
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("quick", settings.get_profile("default"), max_examples=5)  # for loops that run uncompiled
 settings.load_profile("default")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a script ignore it
 
 gc.disable()  # thousands of tests are collected, and none of them is garbage
 
