@@ -64,7 +64,7 @@ def test_ladder(n, alpha, solver, chosen, reason):
 
 @pytest.mark.parametrize("scale", [1e-3, 50.0])
 def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
-    n = 20_000
+    n = 16_000
     edge = 0.01 * np.finfo(np.float32).eps * n * scale
 
     def plan(alpha, memory=2 * 8 * n**2, solver="auto"):
@@ -78,8 +78,8 @@ def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
     assert direct.bytes > 8 * n**2 > small.bytes
     assert plan(0.99 * edge, memory=direct.bytes - 1).solver == "conjugate_gradient"
     stored, asked = "with room for float32 tiles", "it was asked for"
-    assert plan(0.99 * edge, solver="conjugate_gradient").reason == f"{asked}, {stored}"
-    assert plan(0.99 * edge, memory=8 * n**2, solver="conjugate_gradient").reason == f"{asked}, {WITHOUT}"
+    assert plan(0.99 * edge, memory=4 * 8 * n**2, solver="conjugate_gradient").reason == f"{asked}, {stored}"
+    assert plan(0.99 * edge, memory=2 * 8 * n**2, solver="conjugate_gradient").reason == f"{asked}, {WITHOUT}"
 
 
 @pytest.mark.parametrize(("n", "solver"), [(BAND_FROM - 1, "eigendecomposition"), (BAND_FROM, "band_reduction")])
