@@ -2,8 +2,21 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone, is_classifier
 
-from representer import KernelRidge, Nystroem, RandomFeatures
+from representer import (
+    SVC,
+    SVR,
+    GaussianProcessRegressor,
+    KernelLogisticRegression,
+    KernelPCA,
+    KernelRidge,
+    NuSVC,
+    NuSVR,
+    Nystroem,
+    OneClassSVM,
+    RandomFeatures,
+)
 from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows, may_span, refuse
 from representer.kernels import RBF, FeatureMap, Linear, Quadratic
 from representer.rows.arrays import ArrayRows
@@ -30,6 +43,35 @@ def test_approximations_inside_of_expressions_are_known():
     assert not is_approximation(2.0 * RBF() + Linear())
     with pytest.raises(ValueError, match=r"so it cannot use Nystroem\(.*\); use another"):
         refuse(Nystroem(RBF(), 5), "This", "another")
+
+
+@pytest.mark.parametrize("kernel", [Nystroem(RBF(1.0), 9) * Linear(), Nystroem(RBF(1.0), 9) ** 2])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge(),
+        KernelLogisticRegression(),
+        SVC(),
+        NuSVC(),
+        SVR(),
+        NuSVR(),
+        OneClassSVM(),
+        KernelPCA(2),
+        GaussianProcessRegressor(optimizer=None),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_products_and_powers_of_approximations_are_fitted_as_kernels_without_a_basis(model, kernel):
+    some = X[:40]
+    y = some[:, 0] > 0 if is_classifier(model) else some[:, 0]
+    assert not is_approximation(kernel)
+    fitted = clone(model).set_params(kernel=kernel).fit(some, y)
+    assert fitted.plan(some, y).seconds > 0
+    # the same values from a kernel that is exact by its own account
+    other = clone(model).set_params(kernel="precomputed").fit(kernel.with_default_scales(some)(some), y)
+    method = "transform" if hasattr(fitted, "transform") else "predict"
+    K = kernel.with_default_scales(some)(some)
+    np.testing.assert_allclose(getattr(fitted, method)(some), getattr(other, method)(K), rtol=1e-3, atol=1e-3)
 
 
 def test_rows_choose_the_same_landmarks_as_arrays():

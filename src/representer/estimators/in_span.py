@@ -26,13 +26,13 @@ GAP_WORK = 2e10
 
 
 def is_approximation(kernel: Kernel) -> bool:
-    """Whether a kernel approximates another one."""
-    return kernel.original is not kernel
+    """Whether a kernel approximates another one in a span; products and powers of approximations have no basis."""
+    return kernel.original is not kernel and kernel.basis is not None
 
 
 def refuse(kernel: Kernel, what: str, instead: str) -> None:
-    """Raise if a kernel is an approximation, which an estimator cannot use."""
-    if is_approximation(kernel):
+    """Raise if a kernel has an approximation in it, which an estimator cannot use."""
+    if kernel.original is not kernel:
         raise ValueError(f"{what} has no form in the span of a basis, so it cannot use {kernel!r}; use {instead}.")
 
 

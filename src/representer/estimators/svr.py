@@ -177,7 +177,8 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to inputs X and targets y, weighted if weights are given (weight 2 is a repeated sample)."""
         kernel, X, y, weights = _regression(self, X, y, sample_weight)
-        refuse(kernel, "The dual of NuSVR", "SVR, or an exact kernel")
+        if is_approximation(kernel):
+            refuse(kernel, "The dual of NuSVR", "SVR, or an exact kernel")
         gram = self._gram(kernel, X)
         check_nu(self.nu)
         n, none = len(y), np.zeros(len(y))
