@@ -84,6 +84,18 @@ def test_target_and_weight_as_columns_of_npy_files(X, y, tmp_path):
     same(place.total(lambda X, y, w: (X.T @ (w * y),)), ArrayRows(X.astype(float), y).total(lambda X, y, w: (X.T @ y,)))
 
 
+@pytest.mark.parametrize("weight", [None, "b"])
+def test_several_targets_as_columns(X, y, tmp_path, weight):
+    X = np.abs(X)
+    written(tmp_path, [columns(X, y, cut) for cut in CUTS])
+    place, rest = rows(tmp_path, target=["delay", "c"], weight=weight), X[:, :1] if weight else X[:, :2]
+    expected = ArrayRows(rest, np.column_stack([y, X[:, 2]])).total(lambda X, y, w: (X.T @ y,))
+    same(place.total(lambda X, y, w: (X.T @ y,)), expected)
+    np.save(tmp_path / "all.npy", np.column_stack([X, y]))
+    place = rows(tmp_path / "all.npy", target=[3, 2], weight=1 if weight else None)
+    np.testing.assert_allclose(place.total(lambda X, y, w: (X.T @ y,))[0], expected[0], rtol=1e-5)
+
+
 def test_folders_and_frames_with_words(tmp_path):
     frame = pd.DataFrame({"city": ["Rome", "Oslo"] * 3, "x": np.arange(6.0), "delay": np.arange(6)})
     written(tmp_path, [dict(frame[:4]), dict(frame[4:])])

@@ -72,8 +72,7 @@ class ParquetFiles(Files):
             with file:
                 schema, metadata = file.schema_arrow, file.metadata
                 wanted = layout.inputs(schema.names, str(path))
-                others = [c for c in np.ravel([layout.target, layout.weight]) if c is not None]
-                self.columns = [*wanted, *others]
+                self.columns = [*wanted, *layout.others]
                 here = {name: schema.field(name).type for name in self.columns}
                 groups.append([metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)])
             _same_types(types or here, here, path, paths[0])

@@ -41,10 +41,15 @@ class Layout:
         check_block(X, y, w, where)
         return X, y, w
 
+    @property
+    def others(self) -> list[Any]:
+        """The columns of targets and weights."""
+        targets = self.target if isinstance(self.target, list) else [self.target]
+        return [column for column in (*targets, self.weight) if column is not None]
+
     def inputs(self, names: list[str], where: str) -> list[str]:
         """The names of the input columns, after checking that all wanted columns exist."""
-        targets = self.target if isinstance(self.target, list) else [self.target]
-        others = [name for name in (*targets, self.weight) if name is not None]
+        others = self.others
         wanted = [name for name in names if name not in others] if self.columns is None else list(self.columns)
         if missing := [str(name) for name in (*wanted, *others) if name not in names]:
             raise ValueError(
@@ -94,13 +99,13 @@ class Layout:
         if self.target is None and self.weight is None and self.columns is None:
             return X, None, None
         n_columns = tables.number_of_columns(X)
-        for number in np.ravel([c for c in (self.target, self.weight) if c is not None]):
+        for number in self.others:
             if not isinstance(number, int | np.integer) or not -n_columns <= number < n_columns:
                 raise ValueError(
                     f"{where} is an array with {n_columns} columns, so {number} is not a column of it; "
                     "give target and weight as numbers of columns."
                 )
-        rest = np.delete(np.arange(n_columns), [c for c in np.ravel([self.target, self.weight]) if c is not None])
+        rest = np.delete(np.arange(n_columns), self.others)
         y = None if self.target is None else X[:, self.target]
         w = None if self.weight is None else X[:, self.weight]
         return X[:, rest if self.columns is None else self.columns], y, w
