@@ -36,6 +36,26 @@ def test_tables_in_memory_with_their_target():
     np.testing.assert_array_equal(block[1], A[:, 2])
 
 
+@pytest.mark.parametrize("wrap", ["map", "sliced"])
+def test_columns_of_tables_on_disk_are_split_in_blocks(rng, tmp_path, wrap):
+    A = rng.normal(size=(40_000, 5)).astype(np.float32)
+    np.save(tmp_path / "A.npy", A)
+    table = np.load(tmp_path / "A.npy", mmap_mode="r") if wrap == "map" else Sliced(A)
+    place, memory = rows(table, target=[3, 1]), ArrayRows(A[:, [0, 2, 4]], A[:, [3, 1]])
+    assert place.X is table  # nothing is copied
+    assert (place.n_columns, place.dtype, place.n_blocks) == (3, np.float32, memory.n_blocks)
+    for ours, theirs in zip(place.sample(50, 1)[:2], memory.sample(50, 1)[:2], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    sums, expected = (each.total(lambda X, y, w: (X.T @ X, X.T @ y)) for each in (place, memory))
+    for ours, theirs in zip(sums, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    A[20_001, 1] = np.inf
+    with pytest.raises(ValueError, match="from row 16384 on, has missing or infinite values among the target, in row"):
+        list(rows(Sliced(A), target=1).blocks())
+    with pytest.raises(ValueError, match="5 columns, so 7 is not a column"):
+        rows(table, target=7)
+
+
 def test_rows_of_rows_are_an_error():
     with pytest.raises(TypeError, match="rows already"):
         rows(rows(np.ones((2, 2))))

@@ -14,6 +14,7 @@ from scipy import sparse
 from representer.kernels import checks
 from representer.rows import tables
 from representer.rows.base import Block, Rows, least_hashes
+from representer.rows.layout import Layout
 from representer.rows.reader import ahead
 
 FINGERPRINT_ROWS = 4096
@@ -56,7 +57,7 @@ class ArrayRows(Rows):
         n, size = self.n_rows, self.block_rows
         for start in range(first * size, n, size):
             stop = min(start + size, n)
-            yield self._picked(lambda values, a=start, b=stop: tables.part(values, a, b))
+            yield self._picked(lambda values, a=start, b=stop: tables.part(values, a, b), f"from row {start} on")
 
     def sample(self, k: int, seed: int = 0) -> Block:
         index = least_hashes(self.n_rows, k, seed)
@@ -67,7 +68,8 @@ class ArrayRows(Rows):
     def beginning(self) -> Block:
         return self._picked(lambda values: tables.part(values, 0, FINGERPRINT_ROWS))
 
-    def _picked(self, pick: Any) -> Block:
+    def _picked(self, pick: Any, which: str = "in some rows") -> Block:
+        """Rows in memory; ``which`` of them, for errors."""
         X, y, w = (None if values is None else _in_memory(pick(values)) for values in (self.X, self.y, self.w))
         return X, y, w
 
@@ -76,6 +78,26 @@ class ArrayRows(Rows):
         some = self.sample(FINGERPRINT_ROWS)
         text = f"{self.n_rows} {self.n_columns} {self.dtype} {self.names} {content_hash(some)}"
         return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+class TableRows(ArrayRows):
+    """Rows of a memory map, or of anything that slices like one, with columns of targets: they are split in memory.
+
+    Parameters
+    ----------
+    table : array-like of shape (n, n_columns)
+    layout : Layout
+    """
+
+    def __init__(self, table: Any, layout: Layout):
+        super().__init__(table)
+        self._layout = layout
+        X, _, _ = self.beginning()
+        self.n_columns, self.dtype = tables.number_of_columns(X), tables.dtype_of(X)
+
+    def _picked(self, pick: Any, which: str = "in some rows") -> Block:
+        X, y, w = self._layout.split(_in_memory(pick(self.X)), f"The table, {which},")
+        return tables.contiguous(X), tables.contiguous(y), tables.contiguous(w)
 
 
 def _in_memory(values: Any) -> Any:

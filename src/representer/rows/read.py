@@ -6,7 +6,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from representer.rows.arrays import ArrayRows
+from representer.rows.arrays import ArrayRows, TableRows, is_elsewhere
 from representer.rows.base import Rows
 from representer.rows.checkpoint import Journal
 from representer.rows.distributed.dask_rows import DaskRows, is_dask
@@ -72,6 +72,8 @@ def _rows_of(source: Any, layout: Layout) -> Rows:
         raise ValueError("columns= picks columns of a table that holds the target, too; pass X with those columns.")
     if given or layout == Layout():
         return ArrayRows(source, layout.target, layout.weight)
+    if is_elsewhere(source):
+        return TableRows(source, layout)
     return ArrayRows(*layout.split(source, "The table"))
 
 
