@@ -3,7 +3,7 @@ import pytest
 from ridge_cases import leave_one_out
 from sklearn.base import clone
 
-from representer.estimators.criteria import Average, MachineErrors, Part, RidgeErrors, robust, softened
+from representer.estimators.criteria import Average, MachineErrors, Part, RidgeErrors, mixed, robust, softened
 from representer.kernels import RBF, Matern
 from representer.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Pinball
 
@@ -89,3 +89,15 @@ def test_robust_targets_end_at_four_deviations():
     clipped, loss = robust(y)
     assert clipped.max() < 10.0
     assert loss.delta == pytest.approx(1.0, rel=0.3)
+
+
+def test_any_rows_in_a_row_hold_the_classes_in_proportion():
+    """The first ones hold each class; targets with many values are in plain random order."""
+    codes = np.repeat([0, 1, 2], [270, 27, 3])
+    order = mixed(np.eye(3)[codes], 0)
+    np.testing.assert_array_equal(np.sort(order), np.arange(300))
+    assert {*codes[order[:3]]} == {0, 1, 2}
+    for part in np.array_split(codes[order], 3):
+        np.testing.assert_array_equal(np.bincount(part), [90, 9, 1])
+    assert np.any(np.diff(order[codes[order] == 0]) < 0)
+    np.testing.assert_array_equal(mixed(RNG.normal(size=(300, 1)), 5), np.random.default_rng(5).permutation(300))

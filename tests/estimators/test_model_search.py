@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from representer.estimators import model_search as module
 from representer.estimators.criteria import RidgeErrors
 from representer.estimators.model_search import ModelSearch, Trial, steadiest
 from representer.estimators.starting_kernels import FAMILIES, for_numbers
@@ -55,3 +56,9 @@ def test_many_columns_start_from_slopes(rng):
     first = found._try(("RBF", 150, np.inf, found.start.kernels["RBF"], 0.1), max_iter=25)
     start = found.start.relative(found._with_slopes(first), "RBF")["left__length_scale"]
     assert start[:2].max() < 0.7 * np.median(start[2:])
+
+
+def test_the_first_rows_hold_the_rarest_class(rng):
+    X, y = rng.normal(size=(3000, 2)), np.where(np.arange(3000) < 3, 1.0, -1.0)
+    found = search(X, y)
+    assert np.count_nonzero(found.order[: module.FIRST_ROWS] < 3) == 1

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from representer.estimators.criteria import RidgeErrors
+from representer.estimators import tuning as module
+from representer.estimators.criteria import MachineErrors, Part, RidgeErrors
 from representer.estimators.tuning import SEARCHED_STRENGTHS, Tuning, carried_over
 from representer.kernels import RBF, Linear, Matern
-from representer.losses import Huber, SquaredHinge
+from representer.losses import Huber, Logistic, SquaredHinge
 
 
 @pytest.fixture
@@ -109,3 +110,34 @@ def test_alpha_starts_within_its_range(tuning):
 def test_strengths_follow_a_power_law_to_more_rows(larger, between, expected):
     assert carried_over(1.0, larger, between, 4.0) == pytest.approx(expected)
     assert carried_over(1.0, larger, between, 1e9) <= 10.0 * larger
+
+
+@pytest.fixture
+def small_stages(monkeypatch):
+    for name, rows in {"FIRST_SUBSET": 20, "LAST_SUBSET": 40, "BLOCK_ROWS": 20}.items():
+        monkeypatch.setattr(module, name, rows)
+
+
+@pytest.mark.usefixtures("small_stages")
+@pytest.mark.parametrize("kind", [RidgeErrors, MachineErrors])
+@pytest.mark.parametrize("rare", [2, 7])
+def test_rare_classes_are_in_subsets_and_blocks(rng, kind, rare):
+    """With fewer rows of a class than blocks, those without it are left out."""
+    X, y = rng.normal(size=(130, 2)), np.where(np.arange(130) < rare, 1.0, -1.0)
+    X[:rare] += 2.0
+    errors = (
+        RidgeErrors(X, y[:, None], intercept=True)
+        if kind is RidgeErrors
+        else MachineErrors(X, 130, [Part(y, Logistic(), np.ones(130))])
+    )
+    found = Tuning(errors, max_iter=5).in_stages(RBF(1.0), 1.0)
+    assert found.objective < found.at_start < 1e3
+
+
+@pytest.mark.usefixtures("small_stages")
+def test_rows_of_one_class_have_nothing_to_tell(rng):
+    errors = MachineErrors(rng.normal(size=(130, 2)), 130, [Part(np.ones(130), Logistic(), np.ones(130))])
+    for criterion in (errors.on(np.arange(125)), errors.on(np.arange(15))):
+        found = Tuning(criterion, max_iter=5).in_stages(RBF(1.0), 1.0)
+        assert found.objective == module.IMPOSSIBLE
+        assert found.kernel.length_scale == 1.0

@@ -23,6 +23,8 @@ from representer.solvers.leave_one_out import loo_error, predictive_likelihood
 from representer.solvers.machine_leave_one_out import machine_loss
 from representer.solvers.workspace import Workspace
 
+MIXED_UP_TO = 50
+"""Number of different targets up to which they are mixed evenly, as classes are."""
 OUTLYING = 4.0
 """Robust standard deviations at which targets are clipped, so that extremes do not dominate."""
 MARGIN_WIDTH, RESIDUAL_WIDTH = 0.2, 0.05
@@ -51,8 +53,32 @@ class Criterion(Protocol):
     def __call__(self, kernel: Kernel, strength: float) -> Value:
         """The logarithm of the mean loss, or another objective of order one."""
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all targets are the same, so that nothing can be learned."""
+
+    def order(self, seed: int) -> np.ndarray:
+        """A random order of the rows, as in `mixed`."""
+
     def on(self, rows: np.ndarray) -> Any:
         """The same criterion on a subset of the rows."""
+
+
+def mixed(targets: np.ndarray, seed: int) -> np.ndarray:
+    """A random order in which r rows from anywhere hold r n_c / n of the n_c rows of a class, to within one.
+
+    The first r hold no fewer than that: so there is one of the rarest class among them. Targets with many values are
+    in plain random order.
+    """
+    n = len(targets)
+    order = np.random.default_rng(seed).permutation(n)
+    _, codes, counts = np.unique(targets[order], axis=0, return_inverse=True, return_counts=True)
+    if len(counts) > MIXED_UP_TO:
+        return order
+    codes = codes.ravel()
+    ranks = np.empty(n)
+    ranks[np.argsort(codes, kind="stable")] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    return order[np.argsort(ranks / counts[codes], kind="stable")]
 
 
 def robust_deviation(targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -105,6 +131,13 @@ class RidgeErrors:
     @property
     def n(self) -> int:
         return len(self.targets)
+
+    @property
+    def is_constant(self) -> bool:
+        return not np.any(np.ptp(self.targets, axis=0))
+
+    def order(self, seed: int) -> np.ndarray:
+        return mixed(self.targets, seed)
 
     def problem(self, kernel: Kernel, alpha: float) -> RidgeProblem:
         """The ridge problem of one kernel and alpha."""
@@ -176,6 +209,8 @@ class MachineErrors:
     _known: dict[int, tuple[Point, float]] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, kernel: Kernel, strength: float) -> Value:
+        if not self.parts:
+            raise np.linalg.LinAlgError("all rows are of one class, so there is no machine to judge")
         inverse = self.strength == "C"
         squared_norm = SquaredNorm(1.0 / strength if inverse else strength)
         gram = Gram(kernel, self.X, threads=self.threads)
@@ -202,6 +237,16 @@ class MachineErrors:
         point, before = self._known[i]
         coef = point.coef * (before / strength)
         return Point(coef, point.intercept, matrix @ coef)
+
+    @property
+    def is_constant(self) -> bool:
+        return not any(np.ptp(part.y) for part in self.parts)
+
+    def order(self, seed: int) -> np.ndarray:
+        targets = np.zeros((self.n, len(self.parts)))
+        for column, part in zip(targets.T, self.parts, strict=True):
+            column[slice(None) if part.rows is None else part.rows] = part.y
+        return mixed(targets, seed)
 
     def on(self, rows: np.ndarray) -> MachineErrors:
         parts = [part.on(rows, self.n) for part in self.parts]

@@ -113,7 +113,7 @@ class ModelSearch:
     def __init__(self, errors: RidgeErrors, start: Start, deadline: float, seed: int, tell: Callable[[str], None]):
         self.errors, self.start, self.deadline, self.tell = errors, start, deadline, tell
         self.n = errors.n
-        self.order = np.random.default_rng(seed).permutation(self.n)
+        self.order = errors.order(seed)
         self.trials: list[Trial] = []
         self.stopped = False
 

@@ -193,25 +193,32 @@ class Tuning:
     def in_stages(self, kernel: Kernel, strength: float, step: Step = lambda: False) -> Tuned:
         """The search on growing subsets, from 500 rows to all rows, in blocks where there are many of them.
 
-        The last stage decides: where its criterion shows no gain, the start is kept.
+        The last stage decides: where its criterion shows no gain, the start is kept. Subsets and blocks whose targets
+        are all the same are left out.
         """
-        n, order = self.criterion.n, np.random.default_rng(0).permutation(self.criterion.n)
+        n, order = self.criterion.n, self.criterion.order(seed=0)
         _, names, start = self._start(kernel, strength)
         ends = dict(zip(names, np.exp(self._bounds(names, start, kernel)), strict=True))
         again = replace(self, bounds=ends, max_iter=min(self.max_iter, FEW_STEPS), tol=1e-4)
         rows, found = FIRST_SUBSET, None
-        while rows < min(n, 2 * LAST_SUBSET):
-            tuning = self if found is None else again
-            found = tuning.on(np.sort(order[:rows])).run(*_from(found, kernel, strength), step)
-            rows *= 2
-        if found is None:
+        if n <= rows:
             return self.run(kernel, strength, step)
+        while rows < min(n, 2 * LAST_SUBSET):
+            tuning = (self if found is None else again).on(np.sort(order[:rows]))
+            if not tuning.criterion.is_constant:
+                found = tuning.run(*_from(found, kernel, strength), step)
+            rows *= 2
         blocks = [order] if n <= LAST_SUBSET else np.array_split(order, -(-n // BLOCK_ROWS))[:MOST_BLOCKS]
-        last = replace(again, criterion=Average([self.criterion.on(np.sort(block)) for block in blocks]))
+        last = replace(again, criterion=self._average(blocks))
         found = last.run(*_from(found, kernel, strength), step)
         untuned = replace(last, max_iter=0).run(kernel, strength)
         kept = found if found.objective <= untuned.objective else untuned
         return replace(kept, at_start=untuned.objective, strength=again._for_all_rows(kept, order, step))
+
+    def _average(self, blocks: list[np.ndarray]) -> Average:
+        """The mean criterion of those blocks of rows whose targets differ; of the first one where none do."""
+        criteria = [self.criterion.on(np.sort(block)) for block in blocks]
+        return Average([criterion for criterion in criteria if not criterion.is_constant] or criteria[:1])
 
     def _for_all_rows(self, found: Tuned, order: np.ndarray, step: Step) -> float:
         """The strength for all rows, from the best ones for a thousand and for two thousand of them.
@@ -223,7 +230,7 @@ class Tuning:
         if n <= LAST_SUBSET or self.criterion.strength in self.fixed or found.objective >= IMPOSSIBLE:
             return found.strength
         only = [*self.fixed, *self._start(found.kernel, found.strength)[1][:-1]]
-        larger = Average([self.criterion.on(np.sort(pair)) for pair in pairs])
+        larger = self._average(pairs)
         best = replace(self, criterion=larger, fixed=only).run(found.kernel, found.strength, step).strength
         low, high = self.bounds[self.criterion.strength]  # type: ignore[index]
         return float(np.clip(carried_over(found.strength, best, LAST_SUBSET / BLOCK_ROWS, n / LAST_SUBSET), low, high))
