@@ -1,10 +1,12 @@
 """Ridge models with approximations: exact at full rank, better with more landmarks, the same from rows anywhere."""
 
+import dask
+import dask.array as da
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
-from representer import KernelRidge, KernelRidgeClassifier, Nystroem, RandomFeatures, Sketch
+from representer import KernelRidge, KernelRidgeClassifier, Nystroem, RandomFeatures, Sketch, rows
 from representer.kernels import RBF, Linear, Spectrum
 from representer.rows.arrays import ArrayRows
 
@@ -81,6 +83,21 @@ def test_linear_kernels_of_many_rows_are_solved_in_their_columns():
     assert model.dual_coef_.shape == (2100,)
     np.testing.assert_allclose((Z / 4.0).T @ model.dual_coef_, best[:3] / 2.0, atol=1e-9)
     assert model.certificate_.approximation is None
+
+
+def test_linear_kernels_keep_the_inputs_only_if_they_are_at_hand(tmp_path):
+    Z = rng.normal(size=(2100, 3))
+    np.save(tmp_path / "Z.npy", Z)
+    table, model = np.load(tmp_path / "Z.npy", mmap_mode="r"), KernelRidge(2.0, kernel=Linear())
+    expected = model.fit(Z[:, :2], Z[:, 2]).predict(Z[:5, :2])
+    assert model.X_fit_.shape == (2100, 2)
+    with dask.config.set(scheduler="synchronous"):
+        collection = da.from_array(Z, chunks=(700, 3))
+        elsewhere = [(rows(table, target=2), None), (collection[:, :2], collection[:, 2])]
+        for X, y in elsewhere:
+            assert len(model.fit(X, y).X_fit_) == len(model.dual_coef_) == 1  # f itself, as one element of H
+            np.testing.assert_allclose(model.predict(Z[:5, :2]), expected)
+    assert isinstance(model.fit(table, Z[:, 2]).X_fit_, np.memmap)
 
 
 def test_classifiers_grids_and_strings():

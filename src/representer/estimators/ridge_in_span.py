@@ -12,6 +12,7 @@ from representer.kernels.base import Kernel
 from representer.kernels.basis import Basis
 from representer.problems.finite import FiniteRidge, columns_of
 from representer.result import Budget, Certificate, Plan, Result
+from representer.rows.arrays import inputs_of
 from representer.rows.base import Rows
 from representer.solvers import choose, normal_equations
 
@@ -101,8 +102,8 @@ class RidgeInSpan:
         self._keep_dual(alpha, result)
 
     def _keep_dual(self, alpha: np.ndarray, result: Result) -> None:
-        """For an exact kernel on rows in memory, the coefficients (y - f - b) w / alpha of its representers."""
-        X = getattr(self.rows, "X", None)
+        """For an exact kernel on inputs that a fit may keep, the coefficients (y - f - b) w / alpha of representers."""
+        X = inputs_of(self.rows)
         if self.kernel.original is not self.kernel or X is None or np.any(alpha == 0):
             return
         y, w = self._targets()

@@ -100,6 +100,13 @@ class TableRows(ArrayRows):
         return tables.contiguous(X), tables.contiguous(y), tables.contiguous(w)
 
 
+def inputs_of(rows: Rows) -> Any:
+    """All inputs as a fitted model may keep them: in memory or in a memory map; None where they are elsewhere."""
+    if type(rows) is not ArrayRows:
+        return None
+    return rows.X if isinstance(rows.X, np.memmap) or not is_elsewhere(rows.X) else None
+
+
 def _in_memory(values: Any) -> Any:
     """Rows of a memory map, or of anything that slices like one, as a plain array."""
     return np.array(values, order="C") if is_elsewhere(values) else tables.contiguous(values)
