@@ -87,6 +87,20 @@ def test_a_tilt_moves_the_sum_of_slopes():
     assert max(j.dual for j in judged) > -np.inf
 
 
+def test_a_dual_value_above_the_objective_is_no_bound():
+    """It contradicts weak duality, so the conjugate is wrong and nothing has converged."""
+
+    class TooLow(Logistic):
+        def conjugate(self, y, v):
+            return super().conjugate(y, v) - 1.0
+
+    here = np.array([[1.0], [0.0], [0.0]]), np.array([0.1])
+    assert problem(Logistic()).judge(*here).residuals[0] < np.inf
+    judgement = problem(TooLow()).judge(*here)
+    assert judgement.residuals[0] == np.inf
+    assert judgement.dual == -np.inf
+
+
 def test_ridge_bounds_its_distance():
     y, alpha = X @ np.ones((3, 1)) + rng.normal(size=(40, 1)), np.array([0.5])
     ridge = FiniteRidge(DESIGN, ArrayRows(X, y), alpha)

@@ -179,8 +179,8 @@ class Line:
 class Duals:
     """At f + b, for slopes v of a loss or of a smooth lower bound: sums of w psi v and w v, for each sign of v.
 
-    Then sums of w l*(v) and w l*(0) for either sign, of w l(f + b), and of w (f + b)^2. For losses without a conjugate,
-    l*(v) = v F - l(F), where v are their own slopes, and l*(0) is not known.
+    Then sums of w l*(v) and w l*(0) for either sign, of w l(f + b), of w (f + b)^2 and of w v (f + b). For losses
+    without a conjugate, l*(v) = v F - l(F), where v are their own slopes, and l*(0) is not known.
     """
 
     design: Design
@@ -204,7 +204,7 @@ class Duals:
             sides = np.column_stack([np.maximum(v, 0.0), np.minimum(v, 0.0)]) * W
             up = (v[:, :1] > 0.0) * W
             sums = [(part * c).sum() for c in (conjugates, self._at_zero(here, v)) for part in (up, W - up)]
-            return sides, sides.sum(axis=0), np.array(sums), (W * values).sum(), (W * F * F).sum()
+            return sides, sides.sum(axis=0), np.array(sums), (W * values).sum(), (W * F * F).sum(), (W * v * F).sum()
 
         return self.design.backwards(X, self.coef, slopes)
 
@@ -285,24 +285,31 @@ class FiniteProblem:
         """The duality gap relative to the objective, from one pass with values in float64.
 
         The dual point consists of slopes of the loss, or of a smooth lower bound of it, at the values of f. A sum of
-        slopes that is not quite zero widens the gap in proportion to the size of f.
+        slopes that is not quite zero widens the gap in proportion to the size of f. So do rounding errors of f, which
+        show in sum_i w_i v_i f(x_i) - <f, sum_i w_i v_i phi(x_i)>: it would be zero.
         """
         design = replace(self.design, basis=self.design.basis.astype(np.float64))
         part = Duals(*design.at(w), self.loss, self.loss if below is None else below, intercept)
-        sums, sides, conjugates, losses, squares = self.rows.total(part)
+        sums, sides, conjugates, losses, squares, products = self.rows.total(part)
         for doubling in range(8 if self.tilt else 0):  # slopes are shrunk to a sum of -tilt, so it must be below
             if float(np.sum(sides)) + self.tilt <= 0.0:
                 break
             lower = 2.0**doubling * 1e-4 * float(np.sqrt(squares / self.n))
-            sums, sides, conjugates, losses, squares = self.rows.total(replace(part, lower=lower))
-        norm, t = float(np.vdot(w, w)), self.outputs
-        primal = float(losses) + self.tilt * float(intercept.sum()) + 0.5 * self.strength * norm
-        dual = self._dual(design.from_sums(sums), sides.reshape(2, t), conjugates, float(squares))
-        rounding = ROUNDINGS * np.sqrt(self.n) * (abs(float(losses)) + float(np.abs(conjugates[:2]).sum()))
-        gap = max(primal - dual, 0.0) + rounding
-        scale = max(abs(float(losses)) + 0.5 * self.strength * norm, float(np.finfo(np.float64).tiny))
-        bound = np.array([np.sqrt(2.0 * gap / self.strength)])
-        return Judgement(np.array([gap / scale]), "relative gap", bound, primal, primal - gap)
+            sums, sides, conjugates, losses, squares, products = self.rows.total(replace(part, lower=lower))
+        t, penalty = self.outputs, 0.5 * self.strength * float(np.vdot(w, w))
+        sides, u = sides.reshape(2, t), design.from_sums(sums)
+        primal = float(losses) + self.tilt * float(intercept.sum()) + penalty
+        dual = self._dual(u, sides, conjugates, float(squares))
+        terms = abs(float(losses)) + penalty + float(np.abs(conjugates[:2]).sum())
+        off = float(products) - float(np.vdot(w, u[:, :t] + u[:, t:])) - float(sides.sum(axis=0) @ intercept)
+        lower = dual - abs(off) - ROUNDINGS * np.sqrt(self.n) * terms
+        if not lower <= primal:  # contradicts weak duality: a conjugate is wrong, or values are not finite
+            lower = -np.inf
+        gap = primal - lower
+        scale = max(abs(float(losses)) + penalty, float(np.finfo(np.float64).tiny))
+        return Judgement(
+            np.array([gap / scale]), "relative gap", np.array([np.sqrt(2.0 * gap / self.strength)]), primal, lower
+        )
 
     def _dual(self, u: np.ndarray, sides: np.ndarray, conjugates: np.ndarray, squares: float) -> float:
         """A lower bound on D at a feasible point, from sums over positive and over negative slopes.
