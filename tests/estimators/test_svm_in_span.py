@@ -43,6 +43,16 @@ def test_functions_are_on_landmarks():
     assert SVC(kernel=RandomFeatures(RBF(), 16)).plan(X, y > 0).solver == "newton"
 
 
+@pytest.mark.parametrize("Estimator", [SVC, SVR, OneClassSVM])
+def test_plans_leave_no_mark(Estimator):
+    model = Estimator(kernel=Nystroem(RBF(1.0), 5))
+    before = vars(model).copy()
+    model.plan(X, y > 0)
+    assert vars(model) == before
+    fitted = model.fit(X, y > 0)
+    assert getattr(fitted, "C_", 1.0) == 1.0
+
+
 def test_refusals():
     kernel = Nystroem(RBF(1.0), 20)
     for model in (NuSVC(kernel=kernel), NuSVR(kernel=kernel)):

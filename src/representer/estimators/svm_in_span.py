@@ -84,14 +84,14 @@ def classifier_in_span(model: Any, kernel: Kernel) -> SvmInSpan:
     """The machines of a C-SVC; raise for a machine without a primal form here."""
     if not hasattr(model, "C"):
         refuse(kernel, f"The dual of {type(model).__name__}", "SVC, or an exact kernel")
-    model.C_ = model._largest_C()
-    return SvmInSpan(model, kernel, Hinge(), model.C_)
+    return SvmInSpan(model, kernel, Hinge(), model._largest_C())
 
 
 def fit_pairs(model: Any, X: Any, pairs: Iterable[Rows], weights: np.ndarray | None = None) -> Any:
     """A C-SVC with one machine per pair of classes; X and weights choose the kernel's data-dependent parameters."""
     reset_fitted(model, "support_", "support_vectors_", "n_support_", "loo_error_")
-    model.intercept_ = classifier_in_span(model, model._definite_kernel(X, weights)).fit(pairs)
+    machines = classifier_in_span(model, model._definite_kernel(X, weights))
+    model.C_, model.intercept_ = machines.C, machines.fit(pairs)
     return model
 
 

@@ -103,12 +103,12 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
 
     def _fit_in_span(self, rows: Rows, kernel: Kernel) -> Any:
         reset_fitted(self, "support_", "support_vectors_", "loo_error_")
+        self.C_ = self._largest_C()
         self.intercept_ = self._spanned(kernel, rows).fit([rows])
         return self
 
     def _spanned(self, kernel: Kernel, X: Any) -> SvmInSpan:
-        self.C_ = self._largest_C()
-        return SvmInSpan(self, kernel, EpsilonInsensitive(float(self.epsilon)), self.C_)
+        return SvmInSpan(self, kernel, EpsilonInsensitive(float(self.epsilon)), self._largest_C())
 
     takes_rows = True
     _strength_name = "C"
