@@ -228,7 +228,7 @@ def one_class(rng, X, inputs, K, weights, common):
     nu, w = float(rng.uniform(0.05, 1.0)), ones_like(weights, X)
     box = Box(K, np.zeros(len(w)), np.zeros(len(w)), w, sums=[nu * w.sum()])
     model = OneClassSVM(nu, **common)
-    return Fit("OneClassSVM", model, (inputs,), weights, [box], lambda m: [(supported(m, len(w)), None)])
+    return Fit("OneClassSVM", model, (inputs,), weights, [box], lambda m: [(supported(m, len(w)), m.intercept_)])
 
 
 def nu_svc(rng, X, inputs, K, weights, common):

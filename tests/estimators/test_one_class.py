@@ -35,10 +35,10 @@ def test_nu_bounds_the_fraction_of_outliers(nu, rng):
 
 def test_certificate_is_that_of_the_fitted_function(rng):
     X = rng.normal(size=(200, 3))
-    model = OneClassSVM(nu=0.2, kernel=RBF(1.0), tol=1e-6).fit(X)
+    model = OneClassSVM(nu=0.2, kernel=RBF(1.0), tol=1e-2).fit(X)
     c, f = model.dual_coef_[0], model.score_samples(X)
     norm = c @ f[model.support_]
     primal = 0.5 * norm - 0.2 * 200 * model.offset_ + np.maximum(model.offset_ - f, 0.0).sum()
-    assert model.certificate_.primal == pytest.approx(primal, rel=1e-6)
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-12)
     assert model.certificate_.dual == pytest.approx(-0.5 * norm, rel=1e-9)
     assert c.sum() == pytest.approx(0.2 * 200, rel=1e-12)

@@ -19,6 +19,9 @@ from representer.problems.box import BoxProblem
 from representer.rows.base import Rows
 from representer.rows.validation import check_inputs, reset_fitted
 
+BELOW = Pinball(1.0 - 1e-12)
+"""max(0, y - f), but for a slope of 1e-12 on the other side."""
+
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
     r"""minimise over f in H and r:  1/2 ||f||^2 - nu r sum_i w_i + sum_i w_i max(0, r - f(x_i)).
@@ -80,24 +83,23 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         if is_approximation(kernel):
             return self._fit_in_span(rows_of(X, np.zeros(n), weights), kernel, total)
         gram = self._gram(kernel, X)
-        problem = BoxProblem(gram, np.zeros(n), np.zeros(n), weights, totals=np.array([total]))
-        result = self._fit_one(problem, filled(weights, total))
         # points on the boundary, to the accuracy of the fit, are inliers
-        blur = result.certificate.residual + 64.0 * np.finfo(np.float64).eps * result.coef.sum()
-        intercept = float(result.intercept[0]) + blur
-        self.offset_ = -intercept
-        return self._keep_one(gram, result.coef, intercept, result)
+        problem = BoxProblem(gram, np.zeros(n), np.zeros(n), weights, totals=np.array([total]), inclusive=True)
+        result = self._fit_one(problem, filled(weights, total))
+        self._keep_one(gram, result.coef, result.intercept[0], result)
+        self.offset_ = -float(self.intercept_[0])
+        return self
 
     def _fit_in_span(self, rows: Rows, kernel: Any, total: float) -> Any:
         """minimise sum_i w_i max(0, r - f(x_i)) - total r + ||f||^2 / 2 over f in the span, and r = -b."""
         reset_fitted(self, "support_", "support_vectors_")
-        self.intercept_ = SvmInSpan(self, kernel, Pinball(1.0 - 1e-12), 1.0, tilt=total).fit([rows])
+        self.intercept_ = SvmInSpan(self, kernel, BELOW, 1.0, tilt=total).fit([rows])
         self.offset_ = -float(self.intercept_[0])
         return self
 
     def _spanned(self, kernel: Any, X: Any) -> SvmInSpan:
         """The machine in the span without weights, for a plan."""
-        return SvmInSpan(self, kernel, Pinball(1.0 - 1e-12), 1.0, tilt=self.nu * checks.number_of(X))
+        return SvmInSpan(self, kernel, BELOW, 1.0, tilt=self.nu * checks.number_of(X))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """f(x) for each x in X; the lower, the less normal."""

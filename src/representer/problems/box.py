@@ -14,6 +14,8 @@ from representer.problems.judgement import ROUNDINGS, TINY, Judgement
 
 FEASIBLE = 1e-11
 """Tolerance on the sum of c over a group, relative to sum_i |c_i|: the rounding of some thousand additions."""
+BOUNDARY = 64.0 * float(np.finfo(np.float64).eps)
+"""Rounding of values on an inclusive boundary, relative to sum_i |c_i|."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class BoxProblem:
         All in one group when not given.
     totals : array of shape (n_groups,), optional
         The sum of c over each group; zero when not given.
+    inclusive : bool
+        Whether intercepts are raised by the KKT violation, so that f + b is not negative on the boundary.
     """
 
     gram: Any
@@ -47,6 +51,7 @@ class BoxProblem:
     epsilon: float = 0.0
     groups: np.ndarray | None = None
     totals: np.ndarray | None = None
+    inclusive: bool = False
 
     @property
     def n(self) -> int:
@@ -82,6 +87,10 @@ class BoxProblem:
         outside, total = box_dual.beyond(c, self.lower, self.upper)
         off = float(np.abs(self._sums_of(c) - self.sums).max())
         return max(outside, off) / max(total, TINY)
+
+    def raised(self, intercepts: np.ndarray, violation: float, c: np.ndarray) -> np.ndarray:
+        """The intercepts of a solution with this KKT violation, raised where the boundary is inclusive."""
+        return intercepts + (violation + BOUNDARY * np.abs(c).sum() if self.inclusive else 0.0)
 
     def values(
         self, c: np.ndarray, g: np.ndarray, intercepts: np.ndarray, error: Any = 0.0

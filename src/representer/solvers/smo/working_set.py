@@ -166,7 +166,7 @@ def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | 
         seconds=perf_counter() - begin,
         precision="float64" if is_small or state.gram is not single else "float32 values, float64 check",
     )
-    known, b = {"gradient": state.g, "error": error}, kkt.intercepts
+    known, b = {"gradient": state.g, "error": error}, problem.raised(kkt.intercepts, kkt.violation, state.c)
     certificate = certify(problem, state.c, b, work, budget.tol, **known)
     return Result(state.c, b, certificate, applied=state.g + problem.targets)
 
