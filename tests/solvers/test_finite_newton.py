@@ -51,6 +51,16 @@ def test_objectives_of_exact_solvers(loss, y, tol, intercept):
     assert primal - found.certificate.dual <= 2 * tol * (abs(primal) + 1.0)
 
 
+def test_intercepts_of_relative_losses_are_centred_before_they_are_judged():
+    p = problem(Multinomial(), CASES[4][1])
+    start = finite_newton.State(np.zeros((12, 3)), np.full(3, 1e6))
+    found = finite_newton.solve(p, Budget(memory=10**9, tol=1e-6), "test", start)
+    assert abs(found.intercept.sum()) < 1e-9
+    judged = p.judge(found.coef, found.intercept)
+    np.testing.assert_allclose(found.certificate.primal, judged.primal, rtol=1e-13)
+    np.testing.assert_allclose(found.certificate.gap, judged.primal - judged.dual, rtol=1e-6)
+
+
 def test_first_steps_are_taken_on_a_sample_of_rows():
     Z = rng.normal(size=(2000, 2))
     y = np.where(np.sin(2.0 * Z[:, 0]) + 0.3 * rng.normal(size=2000) > 0, 1.0, -1.0)

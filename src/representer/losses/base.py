@@ -30,6 +30,10 @@ class Loss(Parameters):
     smooth: bool = True
     """Whether l has a gradient everywhere."""
 
+    smoothed: bool = False
+    """Whether l approximates a loss with kinks, near which its curvature is so large that full Newton steps overshoot.
+    """
+
     convex: bool = True
     """Whether l is convex in f; otherwise a fit finds a local minimum."""
 

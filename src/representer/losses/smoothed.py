@@ -17,6 +17,7 @@ class Smoothed(Loss):
     """
 
     complete = True
+    smoothed = True
 
     def __init__(self, loss: Loss, mu: float, center: Any = 0.0):
         self.loss = loss

@@ -302,7 +302,7 @@ class FiniteProblem:
         dual = self._dual(u, sides, conjugates, float(squares))
         terms = abs(float(losses)) + penalty + float(np.abs(conjugates[:2]).sum())
         off = float(products) - float(np.vdot(w, u[:, :t] + u[:, t:])) - float(sides.sum(axis=0) @ intercept)
-        lower = dual - abs(off) - ROUNDINGS * np.sqrt(self.n) * terms
+        lower = dual - abs(off) - ROUNDINGS * float(np.sqrt(self.n)) * terms
         if not lower <= primal:  # contradicts weak duality: a conjugate is wrong, or values are not finite
             lower = -np.inf
         gap = primal - lower

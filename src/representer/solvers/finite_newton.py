@@ -116,8 +116,7 @@ def solve(problem: FiniteProblem, budget: Budget, reason: str, start: State | No
         state.passes,
     )
     evaluations = state.passes * problem.n * problem.size
-    b = state.b - state.b.mean() if problem.loss.relative else state.b  # else rounding decides the constant
-    return Result(state.w, b, certificate_of([judgement], work, budget.tol, evaluations))
+    return Result(state.w, state.b, certificate_of([judgement], work, budget.tol, evaluations))
 
 
 def _scale(problem: FiniteProblem) -> float:
@@ -149,6 +148,8 @@ def _closer(
         loss: Loss = problem.loss if problem.loss.smooth else Smoothed(problem.loss, mu)
         enough = budget if problem.loss.smooth else replace(budget, tol=max(budget.tol, LOOSE * gap))
         state = _newton(problem.with_loss(loss), state, enough)
+        if problem.loss.relative:  # else rounding decides the constant
+            state = replace(state, b=state.b - state.b.mean())
         if judged:
             judgement = problem.judge(state.w, state.b, loss)
             gap = min(gap, float(judgement.residuals[0]))
@@ -167,7 +168,7 @@ def _closer(
 
 def _newton(problem: FiniteProblem, state: State, budget: Budget) -> State:
     """Newton steps until the gap to the dual point of the slopes is a fraction of the tolerance."""
-    strength, last, smooth = problem.strength, None, not isinstance(problem.loss, Smoothed)
+    strength, last, smooth = problem.strength, None, not problem.loss.smoothed
     some = problem.rows.sample(min(problem.n, ROWS_FOR_HESSIAN * problem.size), 3) if problem.outputs > 1 else None
     while True:
         sums = _at(problem, state)
