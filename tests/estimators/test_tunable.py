@@ -87,6 +87,8 @@ def test_bounds_fixed_and_the_warning_at_a_bound():
         model = SVC(tune="loo", kernel=RBF(2.0), bounds={"C": (0.01, 0.1)}, fixed=["length_scale"]).fit(X, y)
     assert pytest.approx(0.1) == model.C_
     assert model.kernel_.length_scale == 2.0
+    there = SVC(0.1, tune="loo", kernel=RBF(2.0), fixed=["length_scale", "C"]).fit(X, y)
+    assert model.loo_error_ == pytest.approx(there.loo_error_, rel=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelLogisticRegression(tune="loo", fixed=["C"], max_iter=50).fit(X, y)

@@ -91,6 +91,26 @@ def test_fixed_and_bounded(tuning):
         replace(tuning, bounds={"period": (1.0, 2.0)}).run(RBF(np.ones(3)), 0.1)
 
 
+def test_a_start_outside_the_bounds_is_moved_into_them(tuning):
+    """Even where it is better, as length scales of a short kernel are here."""
+    narrow = replace(tuning, bounds={"length_scale": (5.0, 10.0), "alpha": (0.5, 0.5)})
+    found = narrow.run(RBF(np.ones(3)), 0.1)
+    assert found.strength == 0.5
+    np.testing.assert_allclose(scales(found), [5.0, 10.0, 10.0])
+    assert found.objective == pytest.approx(tuning.criterion(found.kernel, 0.5).objective)
+    assert found.error == pytest.approx(np.exp(found.objective))
+    assert found.at_start == pytest.approx(tuning.criterion(RBF(np.full(3, 5.0)), 0.5).objective)
+    assert found.at_start > tuning.criterion(RBF(np.ones(3)), 0.1).objective
+
+
+@pytest.mark.parametrize("options", [{"max_iter": 0}, {"fixed": ["length_scale", "alpha"]}], ids=str)
+def test_a_search_without_steps_is_its_start(tuning, options):
+    found = replace(tuning, **options).run(RBF(np.ones(3)), 0.1)
+    assert (found.strength, found.search.evaluations) == (pytest.approx(0.1), 1)
+    np.testing.assert_allclose(scales(found), 1.0)
+    assert found.objective == found.at_start == tuning.criterion(found.kernel, found.strength).objective
+
+
 def test_alpha_starts_within_its_range(tuning):
     low, high = SEARCHED_STRENGTHS["alpha"]
     assert low <= tuning.run(RBF(np.ones(3)), 0.0).strength <= high

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
 from representer.estimators.base import warn_user
 from representer.estimators.criteria import Average
@@ -73,10 +74,11 @@ class Tuning:
     """Gain of a step, as a fraction of the objective, below which the search has converged."""
 
     def run(self, kernel: Kernel, strength: float, step: Step = lambda: False) -> Tuned:
-        """The search from a kernel with values for all its hyper-parameters."""
+        """The search from a kernel with values for all its hyper-parameters, or from the nearest within the bounds."""
         parameters, names, start = self._start(kernel, strength)
-        check_priors(names, self.priors, start)
         bounds = self._bounds(names, start, kernel)
+        start = np.clip(start, *bounds.T)
+        check_priors(names, self.priors, start)
         free = np.flatnonzero(bounds[:, 0] < bounds[:, 1])
         Z, shrunk = self._directions([names[i] for i in free])
         usual = start if self.usual is None else self._start(self.usual, strength)[2]
@@ -116,6 +118,9 @@ class Tuning:
         are scaled: a step of the length of a small gradient would gain nothing, and end the search.
         """
         at_start = objective(np.zeros(len(box)))
+        if self.max_iter < 1 or not len(box):  # where L-BFGS would make one step, or fail
+            x, why = np.zeros(len(box)), "no step was asked for"
+            return OptimizeResult(x=x, fun=at_start[0], message=why, success=not len(box), nfev=1)
         steepest = float(np.abs(at_start[1]).max(initial=0.0))
         unit = float(np.sqrt(np.clip(FIRST_STEP / max(steepest, 1e-300), 1.0, 1e4)))
         known: list[float] = [at_start[0]]
