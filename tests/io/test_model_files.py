@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 import tracemalloc
 from contextlib import suppress
 from hashlib import sha256
@@ -9,6 +10,7 @@ from inspect import signature
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from damaged import SWELLING, Damages, damages
 from each_case import each
@@ -16,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 import representer
 from representer import Function, LoadError, load, save
-from representer.io import tensor_layout
+from representer.io import packing, tensor_layout
 from representer.io.registry import APPROXIMATIONS, ESTIMATORS
 from representer.kernels import RBF, Jaccard, Linear, Normalized, Spectrum
 
@@ -112,6 +114,23 @@ def test_models_that_could_not_be_loaded_are_not_saved(tmp_path, spare):
     with pytest.raises(ValueError, match="too many names and small values"):
         save(representer.KernelRidge(alpha=kernels), tmp_path / "model.repr")
     assert not list(tmp_path.iterdir())
+
+
+def test_models_of_too_many_objects_are_not_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "SPARE_OBJECT_BYTES", 2**16)
+    model = representer.KernelRidge(alpha=[set() for _ in range(100)])
+    save(model, tmp_path / "model.repr")
+    assert load(tmp_path / "model.repr").alpha == model.alpha
+    with pytest.raises(ValueError, match=r"its words, numbers and sets would take 0.24 MB; pickle it"):
+        save(representer.KernelRidge(alpha=[set() for _ in range(1000)]), tmp_path / "more.repr")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.repr"]
+
+
+def test_missing_libraries_are_named(tmp_path, monkeypatch):
+    save(Function(Linear(), pd.DataFrame({"x": [1.0]}), np.ones(1)), tmp_path / "model.repr")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(LoadError, match=r"holds a data frame .* pandas .*install it"):
+        load(tmp_path / "model.repr")
 
 
 def rewritten(path, change):

@@ -9,7 +9,8 @@ from each_case import each
 from scipy import sparse
 
 from representer import Function, KernelMachine
-from representer.io.values import LoadError, Reader, SaveError, Writer
+from representer.io.node_reader import LoadError, Reader
+from representer.io.values import SaveError, Writer
 from representer.kernels import (
     RBF,
     Callable,
@@ -226,6 +227,9 @@ def test_other_types_are_refused(value):
         written(value)
 
 
+TWO_COLUMNS = [["array", "1", "C"], ["array", "few", "C"]]
+
+
 @each(
     ("nodes", "fault"),
     [
@@ -250,10 +254,18 @@ def test_other_types_are_refused(value):
         ([["dtype", "V1000000000"]], "value 0"),
         ([["set", [[0]]]], "points nowhere"),
         ([["list", []], ["set", [[0]]]], "not as it was saved"),
-        ([["object", "kernels.RBF", {}, {}], ["function", [0], None, None, 0.0, None]], "not as it was saved"),
+        ([["object", "kernels.RBF", {}, {}], ["function", [0], None, None, 0.0, None]], "an array was expected"),
+        ([["array", "1", "C"], ["function", None, [0], [0], 0.0, None]], "NoneType is not a kernel"),
+        ([["array", "1", "C"], ["object", "kernels.RBF", {}, {}], ["function", [1], [0], [0], "1", None]], "constant"),
+        ([["array", "u", "C"], ["numbers", [0]]], "of another type"),
+        ([["list", [1, 2]], ["scalars", [0]]], "words were expected"),
+        ([["array", "1", "C"], ["frame", "pandas", [["x", "string", [0], None]]]], "no columns"),
+        ([["array", "1", "C"], ["frame", "pandas", [["x", [0], [0], None]]]], "no columns"),
+        ([*TWO_COLUMNS, ["frame", "polars", [["x", "", [0], None], ["y", "", [1], None]]]], "not make a data frame"),
+        ([*TWO_COLUMNS, ["frame", "pandas", [["x", "", [0], None], ["x", "", [1], None]]]], "have one name"),
     ],
 )
 def test_faults_are_named(nodes, fault):
-    arrays = {"1": np.zeros(3), "u": np.zeros(3, np.uint8), "ends": np.array([2, 1, 3])}
+    arrays = {"1": np.zeros(3), "u": np.zeros(3, np.uint8), "ends": np.array([2, 1, 3]), "few": np.zeros(2)}
     with pytest.raises(LoadError, match=fault):
         Reader(arrays).read(nodes)

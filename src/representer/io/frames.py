@@ -51,10 +51,13 @@ def _without_gaps(values: np.ndarray) -> np.ndarray:
 
 
 def frame_of(columns: dict[str, Column], library: str) -> Any:
-    """The frame of such columns."""
+    """The frame of such columns; ValueError if they do not make one, whatever the library raises."""
     made = import_module(library)
     build = _to_pandas if library == "pandas" else _to_polars
-    return made.DataFrame({name: build(made, *column) for name, column in columns.items()})
+    try:
+        return made.DataFrame({name: build(made, *column) for name, column in columns.items()})
+    except Exception as error:  # polars has a dozen classes of its own
+        raise ValueError(f"its columns do not make a data frame: {error}") from None
 
 
 def _to_pandas(pandas: Any, kind: str, values: np.ndarray, levels: Any) -> Any:

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from representer.io.node_reader import LoadError, Reader
+from representer.io.packing import demand_memory
 from representer.io.tensor_layout import LayoutError, demand_room, read_layout, write_layout
-from representer.io.values import LoadError, Reader, Writer
+from representer.io.values import Writer
 
 FORMAT = 2
 """Format version, raised whenever older versions could not read what is written."""
@@ -56,6 +58,7 @@ def save(model: Any, path: Any) -> None:
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
+        demand_memory(writer.objects, sum(array.nbytes for array in writer.arrays.values()))
         with beside.open("wb") as file:
             write_layout(file, writer.arrays, metadata)
         os.replace(beside, target)
@@ -95,6 +98,8 @@ def load(source: Any) -> Any:
         return _read(json.loads(document), arrays)
     except (LoadError, ValueError, RecursionError) as error:
         raise LoadError(f"{name} is damaged: {error}.") from None
+    except ImportError as error:
+        raise LoadError(f"{name} holds a data frame of a library that is missing here: {error}; install it.") from None
 
 
 def _read(document: Any, arrays: dict[str, np.ndarray]) -> Any:

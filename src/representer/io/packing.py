@@ -9,12 +9,23 @@ from typing import Any
 import numpy as np
 
 from representer.io.registry import CLASS_NAMES, RECORDS
-from representer.io.tensor_layout import TYPE_NAMES
+from representer.io.tensor_layout import TYPE_NAMES, LayoutError
 
 COLLECTIONS: dict[type, str] = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset", dict: "dict"}
 COLLECTED: dict[str, Any] = {kind: made for made, kind in COLLECTIONS.items()}
+PLAIN_ARRAYS = "biuf"
+"""Kinds of arrays that a file holds as they are."""
 LONG = 16
 """Smallest length of a collection that is packed."""
+OBJECT_FACTOR, SPARE_OBJECT_BYTES = 8, 2**29
+"""Unpacked objects may take this many times the bytes of all arrays, and the spare bytes: numbers and most words stay
+below the factor, sets take up to 29 times their bytes."""
+OBJECT_BYTES = {"numbers": 40, "scalars": 40, "texts": 88, "merged": 24, "array": 144} | {
+    **{"list": 72, "tuple": 64, "set": 240, "frozenset": 240, "dict": 248},
+}
+"""Bytes that an object takes, with its place in a list; of a collection, those without parts."""
+PART_BYTES = {"list": 8, "tuple": 8, "set": 128, "frozenset": 128, "dict": 64}
+"""Bytes of each place in a collection; those for four parts are in a set or dict from the beginning."""
 
 
 def sort_of(value: Any) -> tuple[str, Any]:
@@ -50,3 +61,40 @@ def merged(parts: list, order: np.ndarray) -> list:
         raise ValueError("its parts do not fit their order")
     left = list(map(iter, parts))
     return [next(left[code]) for code in order]
+
+
+def object_bytes(kind: str, count: int) -> int:
+    """Bytes that so many objects take in a list."""
+    return OBJECT_BYTES[kind] * count
+
+
+def record_bytes(fields: int, count: int) -> int:
+    """Bytes that so many records take in a list."""
+    return (96 + 16 * fields) * count
+
+
+def text_bytes(letters: np.ndarray, count: int) -> int:
+    """Bytes that so many strings take in a list; one character beyond ASCII widens all those of its string."""
+    return object_bytes("texts", count) + (4 if letters.max(initial=0) > 127 else 1) * len(letters)
+
+
+def words_bytes(words: list) -> int:
+    """Bytes that NumPy's strings take in a list, made of Python's."""
+    return 144 * len(words) + 4 * sum(map(len, words))
+
+
+def collection_bytes(kind: str, lengths: np.ndarray) -> int:
+    """Bytes that collections of these lengths take in a list."""
+    held = lengths[lengths > 4].sum() if kind in ("set", "frozenset", "dict") else lengths.sum()
+    return object_bytes(kind, len(lengths)) + PART_BYTES.get(kind, 0) * int(held)
+
+
+def column_bytes(values: np.ndarray, levels: Any) -> int:
+    """Bytes that a column of a frame takes beyond its arrays: two copies, and a table of the levels."""
+    return 2 * max(values.dtype.itemsize, 8) * len(values) + (0 if levels is None else 64 * levels.size)
+
+
+def demand_memory(taken: int, stored: int) -> None:
+    """Raise if objects of so many bytes are too many for arrays of ``stored`` bytes."""
+    if taken > OBJECT_FACTOR * stored + SPARE_OBJECT_BYTES:
+        raise LayoutError(f"its words, numbers and sets would take {taken / 1e6:.3g} MB")

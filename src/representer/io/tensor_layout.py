@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 LONGEST_HEADER = 10**8
+MOST_ARRAYS = 10_000
 TYPE_NAMES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "|b1", "I8": "|i1", "U8": "|u1"} | {
     f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (2, 4, 8)
 }
@@ -34,6 +35,7 @@ def write_layout(file: Any, arrays: dict[str, np.ndarray], metadata: dict[str, s
 
     Raises LayoutError before anything is written if the result could not be read.
     """
+    _demand(len(arrays) <= MOST_ARRAYS, f"it has {len(arrays)} arrays, and a file may have {MOST_ARRAYS}")
     kinds = {dtype: kind for kind, dtype in TYPE_NAMES.items()}
     header: dict[str, Any] = {"__metadata__": metadata}
     ordered, start = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name)), 0
@@ -75,6 +77,7 @@ def read_layout(content: bytearray) -> tuple[dict[str, np.ndarray], dict[str, st
     metadata = header.pop("__metadata__", {})
     plain = isinstance(metadata, dict) and all(type(value) is str for value in metadata.values())
     _demand(plain, "its metadata are not strings")
+    _demand(len(header) <= MOST_ARRAYS, f"it has {len(header)} arrays, and a file may have {MOST_ARRAYS}")
     begin, spans, arrays = 8 + length, [], {}
     for name, entry in header.items():
         arrays[name], span = _array(content, begin, entry)

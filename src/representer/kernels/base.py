@@ -342,8 +342,10 @@ def raise_to(values: np.ndarray, exponent: int, offset: float = 0.0) -> None:
 def require_kernel(kernel: Any) -> Kernel:
     """The kernel itself; raise if it is not a kernel object, such as a name or a class, or is nested too deeply."""
     if not isinstance(kernel, Kernel):
+        # the text of anything else may be endless
+        given = repr(kernel) if isinstance(kernel, str | type) else f"A value of type {type(kernel).__name__}"
         raise TypeError(
-            f"{kernel!r} is not a kernel; pass an object such as RBF(), or wrap a function as Callable(function)."
+            f"{given} is not a kernel; pass an object such as RBF(), or wrap a function as Callable(function)."
         )
     if _depth(kernel) >= MOST_NESTED:
         raise ValueError(
