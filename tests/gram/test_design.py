@@ -84,3 +84,9 @@ def test_columns_have_no_root():
     bare = design().columns.basis
     assert bare.root is None
     np.testing.assert_array_equal(Design(bare).features(X), RBF()(X, X[:20]))
+
+
+def test_strips_fit_a_tile():
+    """In powers of two, which divide slabs."""
+    rows = [Design(Linear().basis(np.ones((2, m), dtype)))._strip_rows for m in (10, 1000, 10**5) for dtype in "fd"]
+    assert rows == [128, 128, 128, 64, 16, 16]

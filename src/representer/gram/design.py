@@ -14,8 +14,8 @@ from representer._loops import thin_products
 from representer.kernels.basis import Basis
 from representer.rows import tables
 
-ROWS_AT_ONCE = 128
-"""Rows that a thread fills at a time: with 2,000 float32 columns a strip fits in its cache."""
+MOST_ROWS, FEWEST_ROWS = 128, 16
+"""Bounds on the rows of a strip, which a thread fills at a time; in between, a strip takes no more than a tile."""
 FEW_VECTORS = 4
 """Largest number of vectors for which products with a strip are computed row by row instead of by BLAS."""
 SLAB_ROWS = 4096
@@ -42,6 +42,12 @@ class Design:
     def size(self) -> int:
         """Number of columns of the sums."""
         return self.basis.rank if self.orthonormal else self.basis.size
+
+    @property
+    def _strip_rows(self) -> int:
+        """Rows of a strip: a power of two, so that slabs are cut into whole strips."""
+        fitting = _parallel.TILE_BYTES // (self.basis.size * np.dtype(self.basis.dtype).itemsize)
+        return 2 ** int(np.log2(min(max(fitting, FEWEST_ROWS), MOST_ROWS)))
 
     @cached_property
     def _root(self) -> np.ndarray | None:
@@ -78,7 +84,8 @@ class Design:
         One buffer is reused for all strips of a run.
         """
         A, root = self.basis.prepare(X), self._root
-        shape = min(ROWS_AT_ONCE, len(A)), self.basis.size
+        size = self._strip_rows
+        shape = min(size, len(A)), self.basis.size
 
         def run(strips: Any) -> list[Any]:
             memory, out = np.empty(shape, self.basis.dtype), []
@@ -88,7 +95,7 @@ class Design:
                 out.append(visit(rows, values if root is None else values @ root))
             return out
 
-        for part in _parallel.map_tiles(_parallel.split(len(A), ROWS_AT_ONCE), run, threads=self.threads):
+        for part in _parallel.map_tiles(_parallel.split(len(A), size), run, threads=self.threads):
             yield from part
 
     def features(self, X: Any) -> np.ndarray:
@@ -197,7 +204,7 @@ class Design:
                 out.append(_times_transposed(slab[rows], sides[rows]))
             return out
 
-        for part in _parallel.map_tiles(_parallel.split(len(A), ROWS_AT_ONCE), run, threads=self.threads):
+        for part in _parallel.map_tiles(_parallel.split(len(A), self._strip_rows), run, threads=self.threads):
             yield from part
 
     def _add(self, slab: np.ndarray, panels: list, G: np.ndarray) -> None:
