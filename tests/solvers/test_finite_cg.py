@@ -56,3 +56,15 @@ def test_no_more_passes_than_planned():
     certificate = finite_cg.solve(problem, budget, "test").certificate
     assert certificate.converged
     assert certificate.passes <= finite_cg.cost(problem, budget).passes
+
+
+def test_rows_that_a_sample_misses_are_left_to_normal_equations():
+    """Points far from all others, 1, 2, ..., 40 times each, span most of the space; few of them are sampled."""
+    far = np.linspace(10.0, 1000.0, 40)[:, None] * np.ones(2)
+    X = np.concatenate([np.random.default_rng(2).normal(size=(40_000, 2)), np.repeat(far, np.arange(1, 41), axis=0)])
+    design = Design(Nystroem(RBF(1.0), landmarks=np.concatenate([X[:20], far])).basis(X))
+    problem = FiniteRidge(design, ArrayRows(X, np.cos(X[:, :1])), np.array([1e-3]))
+    certificate = finite_cg.solve(problem, Budget(memory=10**9, tol=1e-6), "test").certificate
+    assert certificate.converged
+    assert certificate.solver == "normal equations"
+    assert certificate.reason == "test; conjugate gradients converged slowly"

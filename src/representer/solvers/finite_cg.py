@@ -12,6 +12,7 @@ from scipy.linalg import cho_solve
 
 from representer.problems.finite import FiniteRidge, weights_of
 from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.solvers import normal_equations
 from representer.solvers.finite_passes import (
     FLOPS,
     PAIR_SECONDS,
@@ -26,10 +27,12 @@ from representer.solvers.memory import working_memory
 
 FEWEST_SAMPLED, MOST_SAMPLED = 4, 64
 """Bounds on the sampled rows per function of the basis from which the preconditioner is built."""
-RESTARTS = 4
-"""Maximum number of restarts of float32 steps from a float64 residual."""
-INNER = 1e-3
-"""Factor by which float32 steps lower a residual before it is recomputed in float64."""
+ROUNDS = 4
+"""Maximum number of rounds of float32 steps, each from a float64 residual."""
+PATIENCE = 2
+"""Factor by which the steps of a round may exceed those expected."""
+INNER = 3e-4
+"""Factor by which float32 steps lower a residual before it is recomputed in float64: two rounds reach 1e-6."""
 
 name = "conjugate_gradient"
 iterations = "conjugate gradients"
@@ -41,7 +44,8 @@ def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None)
     n, m = problem.n, problem.size
     sampled = rows_to_sample(problem, budget.tol)
     steps = expected_steps(sampled / m, budget.tol)
-    exact = 1 + int(np.ceil(np.log(1.0 / budget.tol) / np.log(1.0 / INNER)))
+    exact = int(np.ceil(np.log(1.0 / budget.tol) / np.log(1.0 / INNER)))
+    steps += 1  # the right-hand sides
     seconds = (SINGLE_SHARE * steps + exact) * n * m * PAIR_SECONDS + (steps + exact) * PASS_SECONDS
     seconds += sampled * m * m / FLOPS + m**3 / 5e10
     bytes_ = 8 * 6 * m * m + sampled * 4 * max(problem.rows.n_columns, 1) + bytes_of_blocks(problem, budget)
@@ -73,7 +77,7 @@ class Preconditioner:
     """(n / s) Phi_s' W Phi_s + alpha I from s sampled rows, minus the part along their mean."""
 
     def __init__(self, problem: FiniteRidge, rows: int):
-        n, design = problem.n, design_for_sums(problem.design, rows)
+        n, design = problem.n, design_for_sums(problem.design, problem.n)
         X, _, w = problem.rows.sample(rows, 1)
         weights = weights_of(w, rows)
         G, sums = design.moments(X, np.ones((rows, 1)), weights)
@@ -96,38 +100,36 @@ class Preconditioner:
 
 
 def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) -> Result:
-    """Conjugate gradients with float32 products, restarted from float64 residuals until those are small."""
-    begin, passes, steps = perf_counter(), 0, 0
-    alpha, design, best, size = problem.alpha, problem.design, None, None
+    """Conjugate gradients with float32 products, restarted from float64 residuals until those are small.
+
+    Where a few rows span much of the space, a sample says little about all of them, and steps are many: normal
+    equations take over.
+    """
+    begin, design, alpha = perf_counter(), problem.design, problem.alpha
     exact = replace(design, basis=design.basis.astype(np.float64))
     single = replace(design, basis=design.basis.astype(np.float32))
-    precondition = partial(Preconditioner(problem, rows_to_sample(problem, budget.tol)), alpha=alpha)
+    sampled = rows_to_sample(problem, budget.tol)
+    precondition = partial(Preconditioner(problem, sampled), alpha=alpha)
+    most = min(budget.max_iter, PATIENCE * expected_steps(sampled / problem.size, INNER))
     weight = float(problem.rows.total(_weight)[0]) if problem.intercept else 1.0
     w, b = np.zeros((design.basis.rank, len(alpha))), np.zeros(len(alpha))
-    for _ in range(1 + RESTARTS):
-        point = RidgePoint.at(problem, exact, w, b, weight)
-        passes, lengths = passes + 1, np.linalg.norm(point.g, axis=0)
-        size = lengths if size is None else size
+    point, passes, steps = RidgePoint.at(problem, single, w, b, weight), 1, 0
+    size = np.linalg.norm(point.g, axis=0)
+    for _ in range(ROUNDS):
+        tol = np.maximum(INNER * np.linalg.norm(point.g, axis=0), 0.3 * budget.tol * size)
+        point, taken = point.improved(problem, single, precondition, tol, most)
+        steps, passes = steps + taken, passes + taken + 1
+        slow = np.any(np.linalg.norm(point.g, axis=0) > tol)
+        point = RidgePoint.at(problem, exact, point.w, point.b, weight)
         judgement = problem.judge(point.w, point.b, (point.g, point.squares, size))
-        worst = judgement.residuals.max()
-        if best is None or worst < best[0].residuals.max():
-            best = judgement, point.w, point.b
-        if worst <= budget.tol or steps >= budget.max_iter or worst > 2.0 * best[0].residuals.max():
+        if slow or judgement.residuals.max() <= budget.tol:
             break
-        tol = np.maximum(INNER * lengths, 0.3 * budget.tol * size)
-        point, taken = point.improved(problem, single, precondition, tol, budget.max_iter - steps)
-        w, b, steps, passes = point.w, point.b, steps + taken, passes + taken
-    judgement, w, b = best  # type: ignore[misc]
-    work = Work(
-        "conjugate gradients in the span",
-        reason,
-        max(steps, 1),
-        cost(problem, budget).bytes,
-        perf_counter() - begin,
-        "float32 products, float64 residuals" if single.basis.dtype == np.float32 else "float64",
-        passes,
-    )
-    return Result(w, b, certificate_of([judgement], work, budget.tol, passes * problem.n * problem.size))
+    if judgement.residuals.max() > budget.tol and steps < budget.max_iter:
+        return normal_equations.solve(problem, budget, f"{reason}; conjugate gradients converged slowly")
+    precision = "float32 products, float64 residuals" if single.basis.dtype == np.float32 else "float64"
+    bytes_, seconds = cost(problem, budget).bytes, perf_counter() - begin
+    work = Work("conjugate gradients in the span", reason, max(steps, 1), bytes_, seconds, precision, passes)
+    return Result(point.w, point.b, certificate_of([judgement], work, budget.tol, passes * problem.n * problem.size))
 
 
 def _weight(X: Any, y: Any, w: Any) -> tuple:

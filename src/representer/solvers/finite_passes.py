@@ -13,11 +13,11 @@ from representer.gram.design import Design
 from representer.problems.finite import Applied, FiniteRidge, Residuals
 from representer.result import Budget
 
-PAIR_SECONDS, SINGLE_SHARE = 2.4e-9, 0.6
+PAIR_SECONDS, SINGLE_SHARE = 1.0e-9, 0.5
 """Seconds to compute psi_j(x_i) in float64 and use it twice, on two cores; and the fraction of it for float32."""
 PASS_SECONDS = 3e-3
 """Seconds that a pass takes for few rows."""
-FLOPS = 1.2e11
+FLOPS = 1.4e11
 """Float32 operations per second in products of columns, on two cores."""
 SMALL_WORK = 2e10
 """n m^2 up to which rows are orthonormalised in float64: the digits of an exact fit, in less than a second."""
