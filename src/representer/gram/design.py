@@ -14,7 +14,7 @@ from representer._loops import thin_products
 from representer.kernels.basis import Basis
 from representer.rows import tables
 
-MOST_ROWS, FEWEST_ROWS = 128, 16
+LONGEST_STRIP, SHORTEST_STRIP = 128, 16
 """Bounds on the rows of a strip, which a thread fills at a time; in between, a strip takes no more than a tile."""
 FEW_VECTORS = 4
 """Largest number of vectors for which products with a strip are computed row by row instead of by BLAS."""
@@ -47,7 +47,7 @@ class Design:
     def _strip_rows(self) -> int:
         """Rows of a strip: a power of two, so that slabs are cut into whole strips."""
         fitting = _parallel.TILE_BYTES // (self.basis.size * np.dtype(self.basis.dtype).itemsize)
-        return 2 ** int(np.log2(min(max(fitting, FEWEST_ROWS), MOST_ROWS)))
+        return 2 ** int(np.log2(min(max(fitting, SHORTEST_STRIP), LONGEST_STRIP)))
 
     @cached_property
     def _root(self) -> np.ndarray | None:

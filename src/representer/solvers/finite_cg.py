@@ -27,9 +27,9 @@ from representer.solvers.memory import working_memory
 
 FEWEST_SAMPLED, MOST_SAMPLED = 4, 64
 """Bounds on the sampled rows per function of the basis from which the preconditioner is built."""
-ROUNDS = 4
+FLOAT32_ROUNDS = 4
 """Maximum number of rounds of float32 steps, each from a float64 residual."""
-PATIENCE = 2
+LONG_ROUND = 2
 """Factor by which the steps of a round may exceed those expected."""
 INNER = 3e-4
 """Factor by which float32 steps lower a residual before it is recomputed in float64: two rounds reach 1e-6."""
@@ -110,12 +110,12 @@ def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) 
     single = replace(design, basis=design.basis.astype(np.float32))
     sampled = rows_to_sample(problem, budget.tol)
     precondition = partial(Preconditioner(problem, sampled), alpha=alpha)
-    most = min(budget.max_iter, PATIENCE * expected_steps(sampled / problem.size, INNER))
+    most = min(budget.max_iter, LONG_ROUND * expected_steps(sampled / problem.size, INNER))
     weight = float(problem.rows.total(_weight)[0]) if problem.intercept else 1.0
     w, b = np.zeros((design.basis.rank, len(alpha))), np.zeros(len(alpha))
     point, passes, steps = RidgePoint.at(problem, single, w, b, weight), 1, 0
     size = np.linalg.norm(point.g, axis=0)
-    for _ in range(ROUNDS):
+    for _ in range(FLOAT32_ROUNDS):
         tol = np.maximum(INNER * np.linalg.norm(point.g, axis=0), 0.3 * budget.tol * size)
         point, taken = point.improved(problem, single, precondition, tol, most)
         steps, passes = steps + taken, passes + taken + 1
