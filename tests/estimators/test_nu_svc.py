@@ -37,3 +37,13 @@ def test_largest_nu():
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.arange(40) < 10
     assert NuSVC(nu=0.5).fit(X, y).score(X, y) > 0.5
+
+
+def test_certificate_is_that_of_the_undivided_function():
+    X, y = make_classification(n_samples=60, random_state=0)
+    model = NuSVC(nu=0.4, kernel=RBF(3.0), tol=1e-6).fit(X, y)
+    r = 0.4 * 60 / np.abs(model.dual_coef_).sum()
+    c, b, signs = r * model.dual_coef_[0], r * model.intercept_[0], 2 * y - 1
+    f = RBF(3.0)(X, model.support_vectors_) @ c
+    primal = 0.5 * c @ f[model.support_] - 0.4 * r * 60 + np.maximum(r - signs * (f + b), 0.0).sum()
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-12)

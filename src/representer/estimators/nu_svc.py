@@ -19,8 +19,10 @@ class NuSVC(PairwiseClassifier, SupportVectorMachine):
 
     nu is an upper bound on the weight fraction of samples inside the margin and a lower bound on that of support
     vectors. The fitted f and b are divided by r, so that the margin is at 1 as for `SVC`. Other parameters and
-    attributes are those of `SVC`, except `class_weight`: the margin gives both classes the same weight. As r is also
-    an unknown, the certificate has no bound on the error of f.
+    attributes are those of `SVC`, except `class_weight`: the margin gives both classes the same weight.
+
+    The certificate is that of the objective above, at f, b and r before the division; for two classes
+    r = nu sum_i w_i / sum_i |dual_coef_i|. As r is also an unknown, it has no bound on the error of f.
 
     Parameters
     ----------
