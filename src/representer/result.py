@@ -117,8 +117,9 @@ class Certificate:
     converged: bool
     """Whether all residuals are within the tolerance."""
     residuals: np.ndarray
-    """The quantities compared with the tolerance, computed from the returned coefficients with float64 products.
+    """The quantities compared with the tolerance, computed from the returned coefficients.
 
+    Products are float64, or the error of float32 ones is included, as `precision` says.
     For a linear system |y - (K + alpha I) coef| / |y| for each target. For eigenpairs |A u - lambda u| / lambda_1 for
     each. For support vector machines the KKT violation for each pair of classes. For other losses the duality gap,
     relative to the objective, or without convexity the remaining gradient.

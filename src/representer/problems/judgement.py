@@ -14,7 +14,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class Judgement:
-    """How far coefficients are from the solution, from products with K in float64."""
+    """How far coefficients are from the solution."""
 
     residuals: np.ndarray
     """What the tolerance is compared with, for each target, component or pair of classes."""
