@@ -34,6 +34,8 @@ LEVELS = [
     {"onnx"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+SEALED = {"solvers.smo"}
+"""Packages whose files only their own files may import."""
 WITHOUT_SOURCE = {
     "test_certificates.py",
     "test_demo.py",
@@ -65,6 +67,9 @@ def wrong_way(name: str, target: str) -> str | None:
         return ", the __init__ of its own package: import from the file that defines the name"
     if there == "testing" != here:
         return ": testing is for users and tests, so no room may import it"
+    for package in (f"{name.split('.')[0]}.{sealed}" for sealed in SEALED):
+        if target.startswith(f"{package}.") and not f"{name}.".startswith(f"{package}."):
+            return f": import from {package} itself"
     unknown = {here, there} - LEVEL.keys() - {"testing"}
     if unknown:
         return f": give {', '.join(sorted(unknown))} a place in LEVELS of tests/test_structure.py"
@@ -326,6 +331,9 @@ ROOMS = {
     "regularizers.py": "",
     "problems/loss.py": "from representer.losses.hinge import Hinge\n",
     "solvers/newton.py": "",
+    "solvers/smo/__init__.py": "from representer.solvers.smo.small import name\n",
+    "solvers/smo/small.py": "",
+    "solvers/choose.py": "from representer.solvers import smo\nfrom representer.solvers.smo import name\n",
     "testing.py": "from representer.problems.loss import Problem\n",
 }
 
@@ -394,6 +402,7 @@ def test_faults_are_found(house, faults, file, text, fault):
             "gram.py:2 imports representer._parallel inside a",
         ),
         ("attic.py", "from representer.gram.tiled import Gram", "give attic a place"),
+        ("solvers/newton.py", "from representer.solvers.smo import small", "import from representer.solvers.smo its"),
     ],
 )
 def test_import_faults_are_found(house, file, text, fault):

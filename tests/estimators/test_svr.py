@@ -108,7 +108,6 @@ def test_nu_svr_of_many_samples_has_working_sets(rng, monkeypatch):
     whole = NuSVR(kernel=RBF(1.0), tol=1e-6).fit(X, y)
     for name, size in (("FLAT_UP_TO", 50), ("SET_SIZE", 200), ("SPARE", 50)):
         monkeypatch.setattr(working_set, name, size)
-    monkeypatch.setattr("representer.solvers.smo.FLAT_UP_TO", 50)
     sets = NuSVR(kernel=RBF(1.0), tol=1e-6).fit(X, y)
     assert sets.certificate_.converged
     assert sets.predict(X) == pytest.approx(whole.predict(X), abs=1e-5)

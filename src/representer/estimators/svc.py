@@ -38,7 +38,6 @@ from representer.rows.base import Rows
 from representer.rows.distributed.lazy import lazily
 from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers import smo
-from representer.solvers.smo.small import pairs_are_small
 
 
 class _Dual(NamedTuple):
@@ -106,7 +105,7 @@ class PairwiseClassifier(ClassifierMixin):
         """K, and the plan for classes of these sizes."""
         several = len(sizes) > 2
         # rows of several classes are prepared lazily, when their pair needs them
-        kernel, later = self._definite_kernel(X, weights), several and not pairs_are_small(sizes)
+        kernel, later = self._definite_kernel(X, weights), several and not smo.pairs_are_small(sizes)
         gram = self._gram(kernel, X, on_demand=later)
         budget = self._budget()
         plan = smo.cost_of_pairs(gram, sizes if several else np.array([sizes.sum()]), budget)

@@ -17,8 +17,9 @@ from representer.estimators.base import KernelEstimator, atomic, warn_user
 from representer.estimators.inputs import check_labels, is_precomputed, to_kernel
 from representer.estimators.support_vectors import QUICK, in_order, upper_bounds
 from representer.estimators.svc import SVC
+from representer.gram.shared_distances import SharedDistances
 from representer.gram.stored import Stored
-from representer.gram.submatrix import precise_enough
+from representer.gram.submatrix import stored_precisely
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel, require_definite
@@ -27,10 +28,6 @@ from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan
 from representer.rows.validation import check_inputs
 from representer.solvers import smo
-from representer.solvers.smo.small import pair_bytes, pairs_share_doubles
-
-Distances = tuple[np.ndarray, float] | None
-"""Squared distances of all pairs, and their unit of length."""
 
 
 class SVCPath(ClassifierMixin, KernelEstimator):
@@ -122,10 +119,8 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         fitted = [kernel.with_default_scales(X) for kernel in kernels]
         distances = self._distances(fitted, X, order, number) if shared else None
         self._stopped = set[str]()
-        scores = [
-            self._scores(self._matrix(self._gram(k, X).take(order), distances, number), codes[order], folds[order])
-            for k in fitted
-        ]
+        grams = (self._gram(kernel, X).take(order) for kernel in fitted)
+        scores = [self._scores(_matrix(gram, distances, number), codes[order], folds[order]) for gram in grams]
         self.scores_ = np.stack(scores)
         if self._stopped:
             warn_user(
@@ -171,11 +166,11 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         threads = self.threads or _parallel.default_threads()
         other = smo.overhead(self._gram(kernels[0].with_default_scales(X), X), budget)
         shared = sum(kernel.isotropic for kernel in kernels) > 1
-        doubles = pairs_share_doubles(sizes, budget.memory - other, threads, 1 + shared)
+        doubles = smo.pairs_share_doubles(sizes, budget.memory - other, threads, 1 + shared)
         matrix = (8 if doubles else 4) * n * n
         fitted = sizes * (folds - 1) // folds
         held_out = threads * matrix * int(np.sort(fitted)[-2:].sum()) // (folds * n)  # their rows in a pair's matrix
-        bytes_ = matrix + held_out + (pair_bytes(fitted, threads) if doubles else 0) + other
+        bytes_ = matrix + held_out + (smo.pair_bytes(fitted, threads) if doubles else 0) + other
         shared = shared and matrix + bytes_ <= budget.memory
         bytes_ += matrix if shared else 0
         final = SVC(kernel=kernels[0], tol=self.tol, memory=self.memory, threads=self.threads).plan(X, codes)
@@ -195,28 +190,11 @@ class SVCPath(ClassifierMixin, KernelEstimator):
             raise self._fold_error()
         return folds
 
-    def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray, number: Any) -> Distances:
+    def _distances(self, kernels: list[Kernel], X: Any, order: np.ndarray, number: Any) -> SharedDistances:
         """Distances of all pairs, for the kernels that depend on them alone."""
         scales: list[Any] = [kernel.length_scale for kernel in kernels if kernel.isotropic]
         unit = float(np.exp(np.mean(np.log(scales))))  # in which float32 does not overflow
-        return _matrix(self._gram(SquaredDistance(unit), X).take(order), number).values, unit
-
-    def _matrix(self, gram: Gram, distances: Distances, number: Any) -> Stored:
-        """The kernel matrix of all samples, from shared distances where the kernel depends on them alone."""
-        kernel: Any = gram.kernel
-        if distances is None or not kernel.isotropic:
-            return _matrix(gram, number)
-        squares, unit = distances
-        K, factor = np.empty_like(squares), (unit / kernel.length_scale) ** 2
-
-        def visit(run: Any) -> None:
-            for rows, _ in run:
-                kernel.phi(np.multiply(squares[rows], factor, out=K[rows]))
-
-        tiles = [(rows, rows) for rows in _parallel.split(len(K), 64)]
-        for _ in _parallel.map_tiles(tiles, visit, threads=self.threads):
-            pass
-        return Stored(gram, K)
+        return SharedDistances(self._gram(SquaredDistance(unit), X).take(order), number)
 
     def _scores(self, K: Stored, codes: np.ndarray, folds: np.ndarray) -> np.ndarray:
         """Accuracies of one kernel: shape (n_C, n_folds)."""
@@ -278,6 +256,8 @@ class SVCPath(ClassifierMixin, KernelEstimator):
         return check_inputs(self, X, self.best_estimator_.kernel_, reset=False)
 
 
-def _matrix(gram: Gram, number: Any) -> Stored:
-    """All kernel values in float64, or in float32 from sufficiently precise inputs."""
-    return Stored(gram, Stored.of(gram.astype(number) if number == np.float64 else precise_enough(gram), number).values)
+def _matrix(gram: Gram, distances: SharedDistances | None, number: Any) -> Stored:
+    """The kernel matrix of all samples, from shared distances where the kernel depends on them alone."""
+    if distances is None or not gram.kernel.isotropic:
+        return stored_precisely(gram, number)
+    return distances.matrix(gram)

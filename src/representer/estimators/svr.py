@@ -186,7 +186,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         share, budget = 0.5 * self.nu * most.sum(), self._budget()
         plan = smo.cost_of_pairs(gram, np.array([n]), budget)
         plan.require()
-        K = smo.keep(gram, budget) if n <= smo.FLAT_UP_TO else gram
+        K = smo.keep(gram, budget)
         # each sample has two coefficients: a positive one (first group) and a negative one (second group)
         problem = BoxProblem(
             K.take(np.tile(np.arange(n), 2)),

@@ -116,6 +116,12 @@ def precise_enough(gram: Gram) -> Gram:
     return gram.astype(np.float64 if gram.float32_error() > COARSE else np.float32)
 
 
+def stored_precisely(gram: Gram, dtype: Any) -> Stored:
+    """All kernel values in float64, or in float32 from sufficiently precise inputs."""
+    source = gram.astype(np.float64) if dtype == np.float64 else precise_enough(gram)
+    return Stored(gram, Stored.of(source, dtype).values)
+
+
 def shared_bytes(gram: Gram, sizes: np.ndarray, threads: int) -> int:
     """Bytes of `ClassPairs` in float32: values within classes and of a pair for each thread, or the whole matrix."""
     pairs = min(threads, len(sizes) * (len(sizes) - 1) // 2)

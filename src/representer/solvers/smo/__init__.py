@@ -1,15 +1,11 @@
 """Box-constrained duals by sequential minimal optimisation on working sets."""
 
+from representer.solvers.smo.small import pair_bytes, pairs_are_small, pairs_share_doubles
 from representer.solvers.smo.working_set import (
-    FLAT_UP_TO,
-    KEPT,
-    PARTLY_KEPT,
-    SET_SIZE,
     cost,
     cost_of_pairs,
     keep,
     keeps_all_values,
-    matrix_bytes,
     name,
     overhead,
     shares_doubles,
@@ -17,17 +13,15 @@ from representer.solvers.smo.working_set import (
 )
 
 __all__ = [
-    "FLAT_UP_TO",
-    "KEPT",
-    "PARTLY_KEPT",
-    "SET_SIZE",
     "cost",
     "cost_of_pairs",
     "keep",
     "keeps_all_values",
-    "matrix_bytes",
     "name",
     "overhead",
+    "pair_bytes",
+    "pairs_are_small",
+    "pairs_share_doubles",
     "shares_doubles",
     "solve",
 ]

@@ -10,8 +10,7 @@ import numpy as np
 from representer import _parallel
 from representer._loops.box_dual import spans
 from representer._loops.smo import SPAN
-from representer.gram.stored import Stored
-from representer.gram.submatrix import COARSE, Submatrix, precise_enough, shared_bytes
+from representer.gram.submatrix import COARSE, Submatrix, shared_bytes, stored_precisely
 from representer.problems.box import FEASIBLE, BoxProblem
 from representer.result import Budget, Plan, Result, Work, certify
 from representer.solvers.memory import stores_matrix
@@ -98,11 +97,11 @@ def shares_doubles(gram: Any, sizes: np.ndarray, budget: Budget) -> bool:
     return small.pairs_share_doubles(sizes, _room(gram, budget), budget.threads or _parallel.default_threads())
 
 
-def keep(gram: Any, budget: Budget) -> Stored:
-    """The matrix with all values stored, as `cost` plans it, for a dual with several coefficients per input."""
-    if _is_small(len(gram), _room(gram, budget)):
-        return Stored.of(gram.astype(np.float64), np.float64)
-    return Stored(gram, Stored.of(precise_enough(gram), np.float32).values)
+def keep(gram: Any, budget: Budget) -> Any:
+    """The matrix for a dual with several coefficients per input, with all values stored where `cost` plans that."""
+    if len(gram) > FLAT_UP_TO:
+        return gram
+    return stored_precisely(gram, np.float64 if _is_small(len(gram), _room(gram, budget)) else np.float32)
 
 
 def overhead(gram: Any, budget: Budget) -> int:
