@@ -14,6 +14,17 @@ Progress = Callable[[str, float], Any]
 """Called after each step with the current phase and the error so far (residual, gap or violation); true stops."""
 
 
+class Stopping:
+    """A `Progress` that goes on asking to stop once its callback has: solves that consist of several end at once."""
+
+    def __init__(self, progress: Progress | None):
+        self.progress, self.stopped = progress, False
+
+    def __call__(self, what: str, error: float) -> bool:
+        self.stopped = self.stopped or (self.progress is not None and bool(self.progress(what, error)))
+        return self.stopped
+
+
 @dataclass(frozen=True)
 class Budget:
     """The resources a solver may use, and the accuracy it must reach."""

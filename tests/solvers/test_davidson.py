@@ -116,6 +116,16 @@ def test_progress():
     assert sizes[-1] <= 1e-6
 
 
+@pytest.mark.parametrize("tol", [1e-4, 1e-6])
+def test_progress_stops_it(tol):
+    """After one block product, and one in float64 where the tolerance asks for it, with the residual reached."""
+    problem = of(Matern(2.0, nu=0.5), data())
+    found, _ = solve(problem, 5, tol, progress=lambda what, size: True)
+    assert not found.certificate.converged
+    assert found.certificate.iterations == (2 if tol < 1e-5 else 1)
+    np.testing.assert_allclose(found.certificate.residuals, residuals_of(problem, found), rtol=1e-2)
+
+
 def test_certificate_in_words():
     text = str(solve(of(RBF(2.0), data()), 5)[0].certificate)
     assert text.startswith("converged: residual |A u - lambda u| / lambda_1")

@@ -50,6 +50,11 @@ def test_loss_that_is_not_convex():
     assert p.judge(found.point.coef, found.point.intercept).residuals[0] <= 1e-6
 
 
+def test_progress_stops_it():
+    p = problem(only_gradient(Logistic()), n=60, strength=0.1)
+    assert solve(lbfgs, p, 1e-9, progress=lambda what, gap: True).steps == 1
+
+
 @pytest.mark.parametrize("R", [SquaredNorm(0.3), Norm(0.7)], ids=["squared", "norm"])
 def test_bytes_of_a_plan_are_those_of_the_fit(R, peak_of):
     p, limits = problem(only_gradient(Huber(0.3)), n=1000, regularizer=R), budget(1e-4, max_iter=40)

@@ -233,6 +233,15 @@ def test_progress_is_reported():
     assert seen[-1][1] < seen[0][1]
 
 
+@each("loss", [Logistic(), Hinge()])
+def test_progress_stops_it(loss):
+    seen = []
+    p = problem(loss, n=40)
+    found = solve(p, progress=lambda what, gap: seen.append(gap) or len(seen) == 2)
+    assert len(seen) == 2
+    assert relative(p, found) > 1e-9
+
+
 def test_indefinite_matrix_is_refused(rng):
     K = rng.normal(size=(5, 5)) - 10 * np.eye(5)
     matrix = SimpleNamespace(block=lambda rows: K.copy())

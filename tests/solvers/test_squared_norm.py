@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from each_case import each
 from machine_cases import CAUCHY, LOSSES, budget, dense, only_gradient, problem
 
 from representer.losses import Hinge, Logistic, Pinball, Squared
-from representer.solvers import newton, squared_norm
+from representer.regularizers import Norm, SquaredNorm
+from representer.solvers import newton, regularized, squared_norm
 from representer.solvers.squared_norm import Solutions
 
 
@@ -51,6 +54,21 @@ def test_outputs_that_do_not_depend_on_each_other():
         q = problem(Pinball(level), n=50)
         alone = Solutions(q, budget()).find(q, 1e-9)
         np.testing.assert_allclose(found.point.values[:, j], alone.point.values[:, 0], atol=1e-10)
+
+
+@each(
+    ("loss", "R"),
+    [(Hinge(), SquaredNorm(1e-3)), (Pinball([0.2, 0.7]), Norm(0.1)), (only_gradient(Squared()), Norm(0.1))],
+)
+def test_once_stopped_everything_stops(loss, R):
+    """Later outputs, strengths and solvers take no step after the first that asked to stop."""
+    seen = []
+    p, limits = problem(loss, n=60, regularizer=R), budget(1e-9)
+    limits = replace(limits, progress=lambda what, size: seen.append(what) or True)
+    found = regularized.solve(p, limits, regularized.cost(p, limits))
+    assert len(seen) == 1
+    assert not found.certificate.converged
+    assert found.n_iter == 1
 
 
 def test_newton_takes_over_where_smo_falls_short():

@@ -17,7 +17,7 @@ from representer.gram.low_rank import LowRank
 from representer.gram.operator import Operator
 from representer.gram.stored import Packed
 from representer.problems.eigen import EigenProblem
-from representer.result import Budget, Plan, Result, Work
+from representer.result import Budget, Plan, Result, Stopping, Work
 from representer.solvers.dense_eigen import ROUNDING, SMALL_EIGEN, finished, way_out
 from representer.solvers.memory import bytes_of_tiles, stores_tiles, working_memory
 
@@ -97,6 +97,7 @@ def solve(problem: EigenProblem, budget: Budget, n_components: int, reason: str)
     its residuals are float64.
     """
     begin, n, memory = perf_counter(), problem.n, working_memory(budget.memory)
+    budget = replace(budget, progress=Stopping(budget.progress))
     # BLAS threads spin for a while after each call and would take cores from the tiles that follow
     with _parallel.one_blas_thread():
         start, single = _start_of(problem, n_components, budget)
@@ -204,10 +205,9 @@ def _improve(
         R = problem.apply(of_U) - U * values
         sizes = np.linalg.norm(R, axis=0)
         largest.append(sizes[:wanted].max(initial=0.0) / values.max(initial=LEAST_POSITIVE))
-        if budget.progress is not None:
-            budget.progress("block products", largest[-1])
+        stopped = budget.progress is not None and budget.progress("block products", largest[-1])
         stalled = 0.5 * largest[-4] < largest[-1] < 10 * eps * start.total / values.max(initial=LEAST_POSITIVE)
-        if largest[-1] <= goal or stalled or step == budget.max_iter:
+        if largest[-1] <= goal or stalled or stopped or step == budget.max_iter:
             break
         bad = sizes > goal * values[0]
         bad[wanted + min(4, -wanted % TOGETHER) :] = False  # a few more than wanted, where they are free

@@ -47,7 +47,8 @@ def solve(problem: LossProblem, matrix: Workspace, budget: Budget, start: Point 
         steps += 1
         if budget.progress is not None:
             slope = objective(x)[1] * scale
-            budget.progress("L-BFGS", float(slope @ slope) / (2.0 * problem.strength * scale))
+            if budget.progress("L-BFGS", float(slope @ slope) / (2.0 * problem.strength * scale)):
+                raise StopIteration
 
     at = np.zeros(len(F) + 1)
     if start is not None:

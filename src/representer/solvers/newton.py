@@ -29,7 +29,7 @@ from representer.gram.low_rank import LowRank
 from representer.losses.smoothed import Smoothed
 from representer.problems.loss import LossProblem
 from representer.problems.points import DualPoint, Point, Solution
-from representer.result import Budget, Plan
+from representer.result import Budget, Plan, Stopping
 from representer.solvers.conjugate_gradient import Preconditioner
 from representer.solvers.memory import bytes_of_tiles
 from representer.solvers.workspace import Workspace, preconditioner_rank, stored_bytes
@@ -144,7 +144,7 @@ class _Newton:
     """The iterations of one solve: the matrix, its limits, and the steps taken."""
 
     def __init__(self, matrix: Workspace, budget: Budget):
-        self.matrix, self.max_iter, self.progress = matrix, budget.max_iter, budget.progress
+        self.matrix, self.max_iter, self.progress = matrix, budget.max_iter, Stopping(budget.progress)
         self.cholesky_rows, self.steps = _cholesky_rows(budget.memory), 0
 
     def smooth(self, problem: LossProblem, point: Point, goal: Callable[[Point], float], most: int = 10**9) -> Solution:
@@ -159,9 +159,9 @@ class _Newton:
             product = self.matrix @ residual
             dual |= DualPoint.of_slopes(problem, point, stationary, point.applied + product)
             gap, scale = primal - dual.value, max(problem.scale(point), 1e-300)
-            self._report(gap / scale)
+            stopped = self.progress("Newton steps", gap / scale)
             stalled = primal > last - 1e-15 * abs(primal) and gap < 1e-9 * scale
-            if gap <= small or stalled or self.steps >= min(self.max_iter, stop):
+            if gap <= small or stalled or stopped or self.steps >= min(self.max_iter, stop):
                 break
             last = primal
             self.steps += 1
@@ -184,7 +184,7 @@ class _Newton:
         best, gap, idle = point, primal - dual.value, 0
         mu = 0.5 * max(problem.losses(problem.zero().values) / problem.weights.sum(), 1e-300)
         center = problem.dual_variable(point.coef, problem.strength)
-        while gap > goal(best) and self.steps < self.max_iter and idle < 8:
+        while gap > goal(best) and self.steps < self.max_iter and idle < 8 and not self.progress.stopped:
             smooth = replace(problem, loss=Smoothed(problem.loss, mu, center))
             close, before = 1e-3 * 0.1**idle * gap, self.steps
             point = self.smooth(smooth, smooth.centred(point), _constant(close), most=50).point
@@ -201,10 +201,6 @@ class _Newton:
             mu *= 4.0 if hard else 0.2 if primal - dual.value > 0.1 * gap else 1.0
             gap = primal - dual.value
         return Solution(best, primal, dual, self.steps)
-
-    def _report(self, gap: float) -> None:
-        if self.progress is not None:
-            self.progress("Newton steps", gap)
 
     # ---- one step ----
 

@@ -11,7 +11,7 @@ from representer.gram.stored import Packed, Stored
 from representer.problems.judgement import Judgement
 from representer.problems.loss import LossProblem
 from representer.problems.points import Point, Solution
-from representer.result import Budget, Plan, Work
+from representer.result import Budget, Plan, Stopping, Work
 from representer.solvers import box_losses, lbfgs, newton
 from representer.solvers.workspace import Workspace
 
@@ -51,7 +51,8 @@ class Solutions:
     """
 
     def __init__(self, problem: LossProblem, budget: Budget):
-        self.problem, self.budget, self.begin = problem, budget, perf_counter()
+        self.progress = Stopping(budget.progress)
+        self.problem, self.budget, self.begin = problem, replace(budget, progress=self.progress), perf_counter()
         self.limit = budget.max_iter * len(problem.loss.parts())
         self.smo_limit = self.limit * problem.n
         self.steps = self.smo_steps = 0
@@ -61,7 +62,8 @@ class Solutions:
 
     @property
     def exhausted(self) -> bool:
-        return self.steps >= self.limit
+        """Whether no steps are left, or the progress callback asked to stop."""
+        return self.steps >= self.limit or self.progress.stopped
 
     def find(self, problem: LossProblem, tol: float, start: Solution | None = None) -> Solution:
         """The solution to a relative gap; independent outputs are solved one by one."""
@@ -79,7 +81,7 @@ class Solutions:
             start = box_losses.solve(problem, budget, None if start is None else start.dual.v)
             self.smo_steps, self.precision = self.smo_steps + start.smo_steps, start.precision
             good = start.primal - start.dual.value <= tol * problem.scale(start.point)
-            if good or newton.cost(problem, self.budget).bytes > self.budget.memory:
+            if good or self.progress.stopped or newton.cost(problem, self.budget).bytes > self.budget.memory:
                 return start
             self.smo_limit = 0  # what is too hard for SMO here is so at other strengths, too
         most = max(min(self.limit - self.steps, self.budget.max_iter), 1)
