@@ -80,7 +80,7 @@ def wrong_way(name: str, target: str) -> str | None:
 
 
 def compiler_faults(source: Path) -> list[str]:
-    """Every use of Numba outside `_loops`, with what to do about it."""
+    """Every use of Numba outside `_loops`, and of LLVM outside `_loops/simd`, with what to do about it."""
     uses = [
         (name, place, target)
         for name, place, target, _ in imports(source)
@@ -92,7 +92,12 @@ def compiler_faults(source: Path) -> list[str]:
             word = getattr(node, "id", None) or getattr(node, "attr", None)
             if word in {"jit", "njit"}:
                 uses.append((name, f"{path.relative_to(source)}:{node.lineno}", word))
-    return [
+    by_hand = [
+        f"{place} uses {target}: move the vector code to _loops/simd"
+        for name, place, target, _ in imports(source)
+        if target.split(".")[0] == "llvmlite" and not name.startswith(f"{source.name}._loops.simd.")
+    ]
+    return by_hand + [
         f"{place} uses {word}: move the compiled function to _loops"
         for name, place, word in uses
         if room_of(name) != "_loops"
@@ -417,6 +422,7 @@ def test_import_faults_are_found(house, file, text, fault):
         ("import numba", "numba"),
         ("def f():\n    from numba.extending import overload", "numba.extending"),
         ("from representer._loops.jit import loop", "representer._loops.jit"),
+        ("from llvmlite import ir", "llvmlite"),
         ("from somewhere import fast\n\n@fast.njit\ndef f(x):\n    return x", "njit"),
     ],
 )

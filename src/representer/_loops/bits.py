@@ -1,27 +1,10 @@
 """Rows of bits, packed 64 to a word: how many two rows have in common."""
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba.core.typing.templates import signature
-from numba.extending import intrinsic
 
 from representer._loops.jit import dividing_loop, loop
+from representer._loops.simd.bit_counts import ones
 
-
-def _ones(typing, word):
-    """The number of ones among the bits of a word."""
-
-    def code(context, builder, types, arguments):
-        number = arguments[0].type
-        count = builder.module.declare_intrinsic("llvm.ctpop", [number], ir.FunctionType(number, [number]))
-        return builder.call(count, arguments)
-
-    return signature(word, word), code
-
-
-ones: Any = intrinsic(_ones)
 NUMBER = np.uint64(0x4330000000000000)
 """The bits of 2.0^52, to which a count is added: 2.0^52 + n has n more. Integer vectors cannot be converted to
 floats."""

@@ -7,9 +7,9 @@ four letters with 6 of 10 positions, one pair in twenty for all 210 choices toge
 
 import numpy as np
 
-from representer._loops.bits import ones
 from representer._loops.jit import inlined_loop, loop
 from representer._loops.radix_sort import order
+from representer._loops.simd.bit_counts import ones
 
 DIRECT = 16
 """Bits of the chosen letters up to which every possible key has its own list."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from representer._loops.bits import ones
 from representer._loops.jit import inlined_loop, loop
 from representer._loops.radix_sort import order
+from representer._loops.simd.bit_counts import ones
 from representer._loops.words import ODD
 
 
