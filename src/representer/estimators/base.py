@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property, wraps
 from inspect import signature
 from pathlib import Path
@@ -19,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.inputs import KernelParameters, is_precomputed, to_kernel
-from representer.estimators.on_rows import fitted_to
-from representer.estimators.progress import Progress, Step
+from representer.estimators.on_rows import with_rows
+from representer.estimators.progress import Progress, Step, with_callbacks
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -31,24 +32,49 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 INSIDE = tuple(str(Path(path).parent) for path in (_parallel.__file__, joblib.__file__, sklearn.__file__))
 
 
+@contextmanager
+def _attempt(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+    """The arguments of a fit, with rows in place of Dask collections; after an error the model is as it was before."""
+    before = dict(vars(model))
+    kind: Any = type(model)
+    for name in derived(kind):
+        vars(model).pop(name, None)
+    try:
+        with with_rows(model, args, options) as (args, options):
+            yield args, options
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
 def atomic(fit: Fit) -> Fit:
     """Make `fit` atomic: a failed or interrupted fit leaves the estimator unchanged. Dask collections become rows."""
 
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
-        before = dict(vars(self))
-        kind: Any = type(self)
-        for name in derived(kind):
-            vars(self).pop(name, None)
-        try:
-            with fitted_to(self, args, options) as (args, options):
-                return fit(self, *args, **options)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
+        with _attempt(self, args, options) as (args, options):
+            return fit(self, *args, **options)
 
     return fit_or_restore  # type: ignore[return-value]
+
+
+def observed(fit: Any) -> Any:
+    """`atomic`, with a task tree that the callbacks of `set_callbacks` can follow, in one frame."""
+    if with_callbacks is None:
+        return atomic(fit)
+
+    @with_callbacks
+    @wraps(fit)
+    def fit_with_callbacks(self: Any, X: Any, y: Any = None, *args: Any, **options: Any) -> Any:
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with _attempt(self, (X, y, *args), options) as (given, others):
+            fit(self, *given, **others)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return self
+
+    return fit_with_callbacks
 
 
 @cache

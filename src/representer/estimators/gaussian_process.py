@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators import hyperparameter_search, process_plan
-from representer.estimators.base import KernelEstimator, atomic
+from representer.estimators.base import KernelEstimator, observed
 from representer.estimators.hyperparameter_search import Guide, Search
 from representer.estimators.hyperparameters import ProcessParameters, deviation
 from representer.estimators.inputs import check_targets, evenly_spaced, is_precomputed, take, to_kernel
 from representer.estimators.marginal_likelihood import RegressionLikelihood
 from representer.estimators.measurement_noise import NO_NOISE, MeasurementNoise, check_noise
 from representer.estimators.process_in_span import through_span
-from representer.estimators.progress import CallbackSupportMixin, Progress, observed, task
+from representer.estimators.progress import CallbackSupportMixin, Progress, task
 from representer.estimators.spectrum import Periods
 from representer.functions import Function
 from representer.kernels import checks
@@ -166,7 +166,6 @@ class GaussianProcessRegressor(
     takes_rows = True
 
     @observed
-    @atomic
     @through_span
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows with targets. Keeps a copy."""

@@ -13,11 +13,11 @@ from sklearn.utils.metaestimators import available_if
 
 from representer import _parallel
 from representer.estimators import chunks
-from representer.estimators.base import KernelEstimator, atomic, own
+from representer.estimators.base import KernelEstimator, observed, own
 from representer.estimators.criteria import RidgeErrors, robust
 from representer.estimators.in_span import basis_for, kernel_for_rows, may_span, rows_of
 from representer.estimators.inputs import check_targets, check_weights
-from representer.estimators.progress import CallbackSupportMixin, never, observed, task
+from representer.estimators.progress import CallbackSupportMixin, never, task
 from representer.estimators.ridge_in_span import RidgeInSpan
 from representer.estimators.row_targets import check_rows, numbers
 from representer.estimators.tunable import Tunable, with_weight
@@ -367,7 +367,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     takes_rows = takes_streams = True
 
     @observed
-    @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets), or to rows that contain their targets."""
         if isinstance(X, Rows):
@@ -381,7 +380,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
 
     @available_if(chunks.takes_chunks)
     @observed
-    @atomic
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
         """Add a chunk of rows to those of earlier calls, and solve with all of them.
 

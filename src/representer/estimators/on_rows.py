@@ -20,7 +20,7 @@ LEAST_PASSES = 2
 
 
 @contextmanager
-def fitted_to(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+def with_rows(model: Any, args: tuple, options: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
     """The arguments of a fit, with `Rows` in place of X, y and weights that are on a cluster or in a file."""
     X = args[0] if args else options.get("X")
     if is_dask(X) or (_is_file(X) and _is_approximated(model)):

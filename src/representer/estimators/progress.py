@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from time import perf_counter
 from types import TracebackType
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
-    from sklearn.callback import with_callbacks
+    from sklearn.callback import with_callbacks as with_callbacks
 except ImportError:  # scikit-learn had no callbacks before 1.9
     with_callbacks = None
 
@@ -29,23 +28,6 @@ Step = Callable[[], bool]
 def never() -> bool:
     """A step that never asks to stop."""
     return False
-
-
-def observed(fit: Any) -> Any:
-    """A method ``fit(self, X, y, ...)`` with a task tree that the callbacks of `set_callbacks` can follow."""
-    if with_callbacks is None:
-        return fit
-
-    @with_callbacks
-    @wraps(fit)
-    def fit_with_callbacks(self: Any, X: Any, y: Any = None, *args: Any, **options: Any) -> Any:
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        fit(self, X, y, *args, **options)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
-        return self
-
-    return fit_with_callbacks
 
 
 @contextmanager

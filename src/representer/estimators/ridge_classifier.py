@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from representer.estimators.base import atomic, own
+from representer.estimators.base import observed, own
 from representer.estimators.inputs import check_labels
 from representer.estimators.kernel_ridge import Ridge
-from representer.estimators.progress import observed
 from representer.estimators.row_targets import labels
 from representer.problems.ridge import RidgeProblem
 from representer.rows.base import Rows
@@ -36,7 +35,6 @@ class KernelRidgeClassifier(ClassifierMixin, Ridge):
     takes_rows = True
 
     @observed
-    @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidgeClassifier:
         """Fit to inputs X and labels y, or to rows that contain their labels."""
         if isinstance(X, Rows):
