@@ -3,6 +3,7 @@
 import pickle
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from each_case import each
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
+from threadpoolctl import threadpool_info
 
 import representer
 from representer import (
@@ -192,6 +194,35 @@ def test_warn_user_is_the_line_of_its_caller():
         warn_user("look here", UserWarning)
     assert found[0].filename == __file__
     assert "warn_user(" in Path(__file__).read_text().splitlines()[found[0].lineno - 1]
+
+
+def test_fits_in_several_threads_are_those_of_one(rng):
+    """Small ones to the bit, as BLAS has one thread in them; the switch of BLAS is that of before afterwards."""
+    X = rng.normal(size=(100, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=100)
+    labels = np.digitize(y, [0.0, 0.5])
+    models = [
+        (KernelRidge(0.1), y),
+        (KernelRidge(0.01, solver="conjugate_gradient"), y),
+        (SVC(), labels),
+        (SVR(), y),
+        (KernelLogisticRegression(), labels),
+        (KernelQuantileRegression(), y),
+        (GaussianProcessRegressor(optimizer=None), y),
+        (KernelPCA(3), y),
+    ]
+
+    def fitted(case):
+        return clone(case[0]).fit(X, case[1])
+
+    before = threadpool_info()
+    names = ["eigenvectors_" if isinstance(model, KernelPCA) else "dual_coef_" for model, _ in models]
+    alone = [getattr(fitted(case), name) for case, name in zip(models, names, strict=True)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(fitted, models * 3))
+    for i, found in enumerate(together):
+        np.testing.assert_array_equal(getattr(found, names[i % 8]), alone[i % 8], strict=True)
+    assert threadpool_info() == before
 
 
 def test_own_copies_arrays_in_memory_alone():
