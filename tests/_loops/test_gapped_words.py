@@ -29,6 +29,15 @@ def test_pairs_that_agree(bits, length, taken, rng):
     np.testing.assert_allclose(tile, expected)
 
 
+@pytest.mark.slow
+def test_pairs_of_long_strings_of_one_letter():
+    """More pairs than 32 bits count."""
+    n, tile = 46_500, np.zeros((1, 1))
+    word, choices = np.zeros(n, np.uint64), np.zeros((1, 1), np.uint64)
+    gapped_words.add_pairs(word, np.array([0, n]), word, np.zeros(n, int), choices, np.ones(1), np.uint64(2), tile)
+    assert tile[0, 0] == n**2
+
+
 @pytest.mark.parametrize("bits", [1, 2, 5])
 def test_values_of_all_pairs(bits, rng):
     letters = rng.integers(0, 2**bits, (11, 6))

@@ -40,7 +40,7 @@ def add_pairs(a_words, a_starts, b_words, b_owners, choices, factors, bits, tile
     Row i has the words from a_starts[i] to a_starts[i + 1]; word q of the other side belongs to column b_owners[q].
     ``choices`` holds the bit shifts of the chosen letters, one choice per row, padded with 64.
     """
-    counts = np.zeros(tile.shape[1], np.int32)
+    counts = np.zeros(tile.shape[1], np.int64)  # two strings of 50,000 equal letters have 2.5e9 pairs
     owners = np.empty(b_words.size, np.uint32)  # unsigned, so that no index wraps around
     for c in range(choices.shape[0]):
         taken = 0
