@@ -42,3 +42,16 @@ def test_long_series_do_not_overflow():
     # the number of alignments of T and T samples is the Delannoy number D(T - 1), which grows as (3 + sqrt 8)^T
     assert 1000 < out[0] < 600 * np.log(3 + np.sqrt(8))
     assert np.ptp(out) == 0.0
+
+
+def test_series_next_to_much_longer_ones():
+    """The padding of the short series exceeds its own numbers by more than the range of floating point."""
+    x, short, slopes = interleaved([np.zeros(400)] * LANES, 400), np.empty(LANES), np.empty(LANES)
+    lanes(*x, *x, 1, short)
+    y = interleaved([np.zeros(400)] * (LANES - 1) + [np.zeros(4000)], 4000)
+    for loop, others in ((lanes, ()), (lanes_with_slopes, (slopes,))):
+        out = np.empty(LANES)
+        loop(*x, *y, 1, out, *others)
+        assert np.array_equal(out[:-1], short[:-1])
+        assert out[-1] > short[-1]
+    assert np.all(slopes == 0.0)

@@ -33,10 +33,14 @@ def _squares(x, i, Tx, y, Ty, d, s):
 
 
 @inlined_loop
-def _rescale(M, slopes, size, logs):
-    """Divide each lane by a power of two where its numbers are very large or small, and add its log to ``logs``."""
+def _rescale(M, slopes, lengths, logs):
+    """Divide each lane by a power of two where its numbers are very large or small, and add its log to ``logs``.
+
+    Entries behind the end of a series are left alone: next to a much longer one they exceed the others by more than the
+    range of floating point, and no entry depends on them.
+    """
     for k in range(LANES):
-        largest = 0.0
+        largest, size = 0.0, (lengths[k] + 1) * LANES
         for e in range(k, size, LANES):
             largest = max(largest, M[e])
         if largest > 1e30 or 0.0 < largest < 1e-30:
@@ -44,7 +48,7 @@ def _rescale(M, slopes, size, logs):
             factor = 2.0**-power
             for e in range(k, size, LANES):
                 M[e] *= factor
-            for e in range(k, len(slopes), LANES):
+            for e in range(k, min(size, len(slopes)), LANES):
                 slopes[e] *= factor
             logs[k] += power * np.log(2.0)
 
@@ -68,7 +72,7 @@ def lanes(x, x_lengths, Tx, y, y_lengths, Ty, d, out):
             if x_lengths[k] == i + 1:
                 out[k] = np.log(new[y_lengths[k] * LANES + k]) + logs[k]
         if i % RESCALED_ROWS == RESCALED_ROWS - 1:
-            _rescale(new, none, size, logs)
+            _rescale(new, none, y_lengths, logs)
         old, new = new, old
         new[:LANES] = 0.0
 
@@ -98,7 +102,7 @@ def lanes_with_slopes(x, x_lengths, Tx, y, y_lengths, Ty, d, out, slopes):
                 out[k] = np.log(new[end]) + logs[k]
                 slopes[k] = d_new[end] / new[end] if new[end] > 0.0 else 0.0
         if i % RESCALED_ROWS == RESCALED_ROWS - 1:
-            _rescale(new, d_new, size, logs)
+            _rescale(new, d_new, y_lengths, logs)
         old, new, d_old, d_new = new, old, d_new, d_old
         new[:LANES] = 0.0
         d_new[:LANES] = 0.0
