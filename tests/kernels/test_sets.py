@@ -2,6 +2,8 @@ from datetime import date
 
 import naive
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from each_case import each
 from scipy import sparse
@@ -69,8 +71,24 @@ def test_normalized_subsets_in_any_number():
     check_kernel(Normalized(Subset()), few)
 
 
+BITS = [[0, 1, 1], [1, 0, 0]]
+
+
 @pytest.mark.parametrize(
-    "table", [np.eye(3), np.eye(3, dtype=int), sparse.csr_array(np.eye(3)), [[0, 1, 1], [1, 0, 0]]]
+    "table",
+    [
+        np.eye(3),
+        np.eye(3, dtype=int),
+        sparse.csr_array(np.eye(3)),
+        BITS,
+        list(np.array(BITS)),
+        list(np.array(BITS, bool)),
+        list(np.array(BITS, object)),
+        [list(row) for row in np.array(BITS)],
+        np.array([*map(np.array, BITS), None], object)[:2],
+        pd.Series(BITS),
+        pl.Series(BITS),
+    ],
 )
 def test_tables_are_no_sets(table):
     with pytest.raises(TypeError, match=r"Jaccard takes sets; X is a table of numbers: use Tanimoto\(\)"):

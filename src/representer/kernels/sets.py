@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from hashlib import blake2b
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,13 @@ class SetKernel:
     def _sets(self, X: Any) -> list[frozenset]:
         name = type(self).__name__
         table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
-        if table or sparse.issparse(X) or (isinstance(X, list | tuple) and _are_bits(X)):
+        rows = [] if table or sparse.issparse(X) else checks.objects(X, name)
+        if not rows or _are_bits(rows):
             raise TypeError(
                 f"{name} takes sets; X is a table of numbers: use Tanimoto(), or "
                 "[set(np.flatnonzero(row)) for row in X] for the sets of columns that are not zero."
             )
-        return [self._to_set(x) for x in checks.objects(X, name)]
+        return [self._to_set(x) for x in rows]
 
     def count(self, X: Any) -> Counted:
         sets, known = self._sets(X), {}
@@ -124,11 +126,13 @@ class Jaccard(SetKernel, Counts):
         common[union == 0] = 1.0
 
 
-def _are_bits(rows: list | tuple) -> bool:
-    """Whether these are lists of one length with repeated zeros and ones: a table, as no set has an item twice."""
-    if not all(isinstance(row, list | tuple) and len(row) == len(rows[0]) > 2 for row in rows):
+def _are_bits(rows: list) -> bool:
+    """Whether these are rows of one length with repeated zeros and ones: a table, as no set has an item twice."""
+    if any(isinstance(row, str | bytes | set | frozenset) or not hasattr(row, "__getitem__") for row in rows):
         return False
-    return all(isinstance(item, int | float) and item in (0, 1) for row in rows for item in row)
+    if not all(hasattr(row, "__len__") and len(row) == len(rows[0]) > 2 for row in rows):
+        return False
+    return all(isinstance(item, Real | np.bool_) and item in (0, 1) for row in rows for item in row)
 
 
 def item_key(item: Any) -> int:
