@@ -28,6 +28,13 @@ def test_lists_of_tokens():
     assert np.isclose(Subsequence(3, 0.5)(sentences)[0, 1], 0.5 ** (3 + 4))
 
 
+def test_tables_of_one_column():
+    for kind in (str, object):
+        assert np.array_equal(Subsequence(2)(np.array(WORDS, kind)[:, None]), Subsequence(2)(WORDS))
+    letters = np.array([list(b"cat"), list(b"car")], np.uint8)  # and strings as rows of bytes
+    assert np.array_equal(Subsequence(2)(letters), Subsequence(2)(["cat", "car"]))
+
+
 def test_in_an_estimator():
     assert SVC(kernel=Normalized(Subsequence(2))).fit(WORDS[:7], [0, 0, 1, 0, 1, 1, 1]).predict(["cart"]) == [0]
 

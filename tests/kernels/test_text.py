@@ -70,6 +70,13 @@ def test_laws():
     check_gram(Words(), TEXTS)
 
 
+@pytest.mark.parametrize("kernel", [Words(), Characters(2), Characters(2, lowercase=False)])
+def test_tables_of_bytes(kernel):
+    texts = ["Buy now", "buy won", "\xc4pfel  "]
+    table = np.array([list(text.encode("latin-1")) for text in texts], np.uint8)
+    assert np.array_equal(kernel(table), kernel(texts))
+
+
 def test_in_an_estimator():
     texts = ["good day", "good idea", "bad day", "bad idea", "a good one", "so bad"]
     labels = ["+", "+", "-", "-", "+", "-"]

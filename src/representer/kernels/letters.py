@@ -21,7 +21,7 @@ class Letters:
     @classmethod
     def of(cls, X: Any, kernel: Any) -> Letters:
         """From a list or column of str, or a table of bytes with a string in each row."""
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.uint8:
+        if _is_bytes(X):
             codes = np.ascontiguousarray(X, np.uint32).ravel()
             return cls(codes, np.arange(checks.number_of(X) + 1) * X.shape[1])
         strings = strings_of(X, kernel)
@@ -67,12 +67,21 @@ class Letters:
         return hashes
 
 
+def _is_bytes(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.uint8
+
+
+def unwrapped(X: Any) -> Any:
+    """A table with a single column of objects as that column; anything else as it is."""
+    return X[:, 0] if isinstance(X, np.ndarray) and X.shape[1:] == (1,) and X.dtype.kind not in "biuf" else X
+
+
 def strings_of(X: Any, kernel: Any) -> list[str]:
     """The inputs of a string kernel as a list of str; raise if one is anything else."""
     name = type(kernel).__name__
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:
-        X = X[:, 0]
-    strings = checks.objects(X, name)
+    if _is_bytes(X):
+        return [row.tobytes().decode("latin-1") for row in X]
+    strings = checks.objects(unwrapped(X), name)
     for i, x in enumerate(strings):
         if not isinstance(x, str):
             missing = x is None or type(x).__name__ == "NAType" or (isinstance(x, float) and x != x)

@@ -11,6 +11,7 @@ from representer._loops.alignment import LANES
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.labels import keys_of
+from representer.kernels.letters import unwrapped
 from representer.kernels.ragged import Lanes, Ragged, fill_by_lanes
 
 FILLED = -1
@@ -58,7 +59,7 @@ class Subsequence(Kernel):
 
     def prepare(self, X: Any, like: Ragged | None = None) -> Ragged:
         self.check()
-        letters = [_letters(x, i) for i, x in enumerate(checks.objects(X, "Subsequence"))]
+        letters = [_letters(x, i) for i, x in enumerate(checks.objects(unwrapped(X), "Subsequence"))]
         inputs = Ragged.of(letters, np.int64, FILLED)
         with np.errstate(over="ignore"):
             inputs.own = inputs.on_lanes(lambda group: self._values(group, group)[0])
