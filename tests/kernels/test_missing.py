@@ -5,7 +5,19 @@ import pytest
 from each_case import each
 
 from representer import SVC, KernelRidge
-from representer.kernels import RBF, Categorical, Graphs, Kendall, Missing, Normalized, On, Spectrum
+from representer.kernels import (
+    RBF,
+    Bags,
+    Categorical,
+    GlobalAlignment,
+    Graphs,
+    Kendall,
+    Missing,
+    Normalized,
+    On,
+    Spectrum,
+    VertexHistogram,
+)
 from representer.kernels.missing import missing_entries
 from representer.testing import check_gram, check_kernel
 
@@ -66,6 +78,14 @@ def test_what_does_not():
     assert not missing_entries(np.array(["nan", ""])).any()
     assert not missing_entries(Graphs([(0, 1)], [0, 0, 1])).any()
     assert not missing_entries(["", {1}, "None"]).any()
+    assert not missing_entries([(np.zeros((2, 2)), ["C", "O"]), [np.zeros(3), np.zeros(4)], [[1.0], [NAN, NAN]]]).any()
+
+
+def test_parts_of_unequal_lengths():
+    graph = np.array([[0, 1], [1, 0]]), ["C", "O"]
+    assert Missing(VertexHistogram())([graph, None]).tolist() == [[2.0, 0.0], [0.0, 1.0]]
+    bag = [np.zeros(3), np.zeros(4)]
+    assert Missing(Bags(GlobalAlignment(1.0)))([bag, None, [[NAN], [NAN, None]]])[0].tolist()[1:] == [0.0, 0.0]
 
 
 def test_columns_with_gaps_in_an_estimator():

@@ -152,4 +152,5 @@ def _is_missing(x: Any) -> bool:
     if isinstance(x, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(x != x)  # NaN and NaT do not equal themselves
     # a series may end with gaps and is still present
-    return isinstance(x, list | tuple | np.ndarray) and len(x) > 0 and all(map(_is_missing, np.ravel(x).tolist()))
+    parts = x.ravel().tolist() if isinstance(x, np.ndarray) else x
+    return isinstance(parts, list | tuple) and len(parts) > 0 and all(map(_is_missing, parts))
