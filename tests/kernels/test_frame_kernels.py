@@ -86,10 +86,12 @@ def test_other_kinds_of_columns():
             "then": pd.to_datetime(["2020-01-01"] * 3),
             "what": [object(), object(), object()],
             "nothing": [None, None, None],
+            "ragged": [[1, [2, 3]], [1, 2], [2]],
+            "pair": [(np.eye(2), ["C", "O"])] * 3,
         }
     )
     choice = kernel_for(frame)
-    assert choice.left_out == ("same", "then", "what", "nothing")
+    assert choice.left_out == ("same", "then", "what", "nothing", "ragged", "pair")
     assert choice.reasons["tags"] == "sets: Jaccard"
     assert choice.reasons["molecule"] == "graphs: normalised WeisfeilerLehman"
     assert choice.reasons["maybe"] == "2 levels, some missing: Categorical"

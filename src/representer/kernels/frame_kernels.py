@@ -172,7 +172,11 @@ def _objects(values: list, name: Any, gaps: bool) -> Column:
 def _is_series(x: Any) -> bool:
     if not hasattr(x, "__len__") or isinstance(x, str | dict) or not len(x):
         return False
-    return np.asarray(x).dtype.kind in "iuf" and np.ndim(x) in (1, 2)
+    try:
+        values = np.asarray(x)
+    except ValueError:  # parts of unequal lengths
+        return False
+    return values.dtype.kind in "iuf" and values.ndim in (1, 2)
 
 
 def _strings(values: list[str], name: Any, gaps: bool) -> Column:
