@@ -120,6 +120,9 @@ def test_features_of_pytorch_geometric_are_labels():
     found = Graphs.of([pairs])
     assert found.directed
     assert found.name(found.node_labels[0]) == (1, 2)
+    mixed = SimpleNamespace(edge_index=index, x=np.array([[1, 1], [1, 0], [0, 1], [0, 0]]))
+    found = Graphs.of([mixed])
+    assert list(map(found.name, found.node_labels)) == [(1, 1), 0, 1, (0, 0)]  # each row by itself
     unlabelled = SimpleNamespace(edge_index=index, num_nodes=5)
     assert Graphs.of([unlabelled]).n_nodes == 5
     with pytest.raises(ValueError, match="'x' of graph 0 holds real numbers"):
@@ -135,6 +138,7 @@ def test_graphs_without_labels():
         assert not found.has_node_labels
     assert Graphs.of([([], "CO")]).n_nodes == 2  # isolated nodes count
     assert Graphs.of([[{}, {7: "C"}, {}]]).n_nodes == 1
+    assert Graphs.of([[{0: [1], 1: [0], 2: []}]]).n_nodes == 3
 
 
 def test_directed_graphs_stay_directed():
@@ -174,6 +178,8 @@ def test_one_graph_is_not_a_list(one):
     [
         (["CCO"], "Input 0 is 'CCO', which is not a graph"),
         ([2.0 * adjacency()], "entries other than 0 and 1"),
+        ([[{0: {1: 1.0}, 1: {0: 2.0}}]], "The edge 0 of graph 0 has the weight 2.0"),
+        ([[{(0, 1): 0.5}]], r"The edge \(0, 1\) of graph 0 has the weight 0.5"),
         ([(adjacency(), "CC")], "Graph 0 has 4 nodes and 2 node labels"),
         ([(adjacency(), {0: "C"})], "Node 1 of graph 0 has no label"),
         ([(EDGES, "CC")], "an edge at node 2, for which there is no label"),

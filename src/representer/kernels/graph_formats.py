@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -132,13 +133,15 @@ def _geometric(x: Any, i: int, node_label: str | None, edge_label: str | None) -
 
 
 def _feature_labels(x: Any, wanted: str | None, default: str, i: int, what: str) -> list | None:
-    """Labels from rows of features: the index of the one in one-hot rows, a number, or a tuple of integers."""
+    """Labels from rows of features: for each row a number, the index of the one if it is one-hot, or a tuple."""
     values = getattr(x, default if wanted is None else wanted, None)
     if values is None and wanted is not None:
         raise ValueError(f"Graph {i} has no {what} attribute {wanted!r}; pass a graph that has it.")
     if values is None:
         return None
     rows = _array(values)
+    if rows.shape[1:] == (0,):
+        return None
     rows = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
     if np.any(rows != np.round(rows)):
         raise ValueError(
@@ -147,9 +150,9 @@ def _feature_labels(x: Any, wanted: str | None, default: str, i: int, what: str)
         )
     if rows.ndim == 1:
         return rows.astype(np.int64).tolist()
-    if len(rows) and np.all((rows == 0) | (rows == 1)) and np.all(rows.sum(axis=1) == 1):
-        return rows.argmax(axis=1).tolist()
-    return [tuple(row) for row in rows.astype(np.int64).tolist()]
+    hot = np.all((rows == 0) | (rows == 1), axis=1) & (rows.sum(axis=1) == 1)  # whatever the other rows are
+    pairs = zip(hot, rows.argmax(axis=1).tolist(), rows.astype(np.int64).tolist(), strict=True)
+    return [place if single else tuple(row) for single, place, row in pairs]
 
 
 # ---- RDKit ----
@@ -211,9 +214,9 @@ def _triple(x: Any, i: int, node_label: str | None, edge_label: str | None) -> R
     if _is_matrix(what):
         pairs, nodes = _matrix_pairs(what, i), list(range(what.shape[0]))
     else:
-        pairs = _listed_pairs(what)
+        listed, pairs = _listed(what, i)
         named = node_labels if isinstance(node_labels, dict) else {}
-        nodes = list(dict.fromkeys([*named, *(node for pair in pairs for node in pair)]))
+        nodes = list(dict.fromkeys([*named, *listed, *(node for pair in pairs for node in pair)]))
         if not isinstance(node_labels, dict | None):  # labels in the order of nodes 0, 1, ...
             nodes = list(range(len(node_labels)))
     number = {node: n for n, node in enumerate(nodes)}
@@ -240,13 +243,26 @@ def _matrix_pairs(A: Any, i: int) -> list:
     return list(zip(A.row[stored].tolist(), A.col[stored].tolist(), strict=True))
 
 
-def _listed_pairs(edges: Any) -> list:
-    """Pairs from {(u, v): weight}, {u: [v, ...]}, {u: {v: weight}} or a list of pairs."""
+def _listed(edges: Any, i: int) -> tuple[list, list]:
+    """Nodes and pairs from {(u, v): weight}, {u: [v, ...]}, {u: {v: weight}} or a list of pairs."""
     if not isinstance(edges, dict):
-        return list(edges)
+        return [], list(edges)
     if all(isinstance(pair, tuple) and len(pair) == 2 for pair in edges):
-        return list(edges)
-    return [(u, v) for u, neighbours in edges.items() for v in neighbours]
+        _require_ones(edges, i)
+        return [], list(edges)
+    for neighbours in edges.values():
+        if isinstance(neighbours, dict):
+            _require_ones(neighbours, i)
+    return list(edges), [(u, v) for u, neighbours in edges.items() for v in neighbours]
+
+
+def _require_ones(weights: dict, i: int) -> None:
+    for end, weight in weights.items():
+        if isinstance(weight, Real) and weight != 1:
+            raise ValueError(
+                f"The edge {end!r} of graph {i} has the weight {weight!r}; kernels of graphs use no weights, so give 1, "
+                "or give weights as labels of edges."
+            )
 
 
 def _labels_of_nodes(labels: Any, nodes: list, i: int) -> list | None:
