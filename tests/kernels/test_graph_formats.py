@@ -8,7 +8,15 @@ from each_case import each
 from scipy import sparse
 
 from representer import SVC
-from representer.kernels import Callable, Graphs
+from representer.kernels import (
+    Callable,
+    EdgeHistogram,
+    Graphs,
+    RandomWalk,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+)
 
 EDGES, ATOMS, BONDS = [(0, 1), (1, 2), (1, 3)], ["C", "N", "C", "O"], ["-", "=", "-"]
 
@@ -129,6 +137,29 @@ def test_features_of_pytorch_geometric_are_labels():
         Graphs.of([SimpleNamespace(edge_index=index, x=np.full((4, 1), 0.5))])
     with pytest.raises(ValueError, match="no node attribute 'z'"):
         Graphs.of([unlabelled], node_label="z")
+
+
+@each("name", WHOLE)
+def test_labels_that_are_not_read(name):
+    found = Graphs.of([WHOLE[name]], False, False)
+    assert not found.has_node_labels
+    assert not found.has_edge_labels
+    assert np.array_equal(found.indices, Graphs.of([WHOLE[name]]).indices)
+
+
+def test_kernels_read_the_labels_that_they_use():
+    half = NetworkX(EDGES, ATOMS, BONDS)
+    del half._edges[1][2]["label"]
+    real = SimpleNamespace(edge_index=np.array(both(EDGES)).T, x=np.eye(4), edge_attr=np.full((6, 1), 0.5))
+    for kernel in (VertexHistogram(), WeisfeilerLehman(1), ShortestPath()):
+        assert kernel([half])[0, 0] > 0.0
+        assert kernel([real])[0, 0] > 0.0
+    assert RandomWalk(0.01)([half, real])[0, 1] > 0.0  # the same path without its labels
+    for kernel in (EdgeHistogram(), WeisfeilerLehman(1, edge_labels=True), RandomWalk(0.01, labels=True)):
+        with pytest.raises(ValueError, match="An edge of graph 0 has no edge attribute 'label'"):
+            kernel([half])
+        with pytest.raises(ValueError, match="'edge_attr' of graph 0 holds real numbers"):
+            kernel([real])
 
 
 def test_graphs_without_labels():

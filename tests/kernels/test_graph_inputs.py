@@ -6,7 +6,7 @@ from each_case import each
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
-from representer.kernels import Graphs
+from representer.kernels import Graphs, WeisfeilerLehman
 
 PATH, TRIANGLE = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 0)]
 
@@ -69,6 +69,18 @@ def test_lists_of_single_graphs_are_graphs():
         assert np.array_equal(getattr(again, name), value), name
     assert Graphs.of(graphs) is graphs
     assert repr(pickle.loads(pickle.dumps(graphs))) == repr(graphs)
+
+
+def test_graphs_in_lists_with_those_of_other_libraries():
+    A = np.array([[0, 1], [1, 0]])
+    graph = Graphs([(0, 1)], [0, 0], "CO", "=")
+    mixed = Graphs.of([graph, (A, "NC", {(0, 1): "-"})])
+    assert [[mixed.name(key) for key in g.node_labels] for g in mixed] == [["C", "O"], ["N", "C"]]
+    assert [[mixed.name(key) for key in g.edge_labels] for g in mixed] == [["=", "="], ["-", "-"]]
+    with pytest.raises(ValueError, match="Some graphs have edge labels, and some have none"):
+        Graphs.of([graph, (A, "NC")])
+    assert not Graphs.of([graph, (A, "NC")], edge_label=False).has_edge_labels
+    assert WeisfeilerLehman(1)([graph, (A, "CO")]).tolist() == [[4.0, 4.0], [4.0, 4.0]]
 
 
 def test_direction_and_repetition_of_edges_do_not_matter():

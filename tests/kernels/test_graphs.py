@@ -197,6 +197,14 @@ def test_in_cross_validation():
     assert grid.best_params_ == {"kernel__kernel__rounds": 2}
 
 
+def test_explanations_of_graphs_of_other_libraries():
+    A = 1 - np.eye(3, dtype=int)
+    graphs = Graphs.of([(A, "CCO"), (A, "CNO")])
+    model = SVC(kernel=VertexHistogram()).fit(graphs, [0, 1])
+    found = model.function_.explain([(A, "NNN")])
+    assert found.features == [("N", pytest.approx(3.0))]
+
+
 def test_errors():
     with pytest.raises(TypeError, match=r"X is one graph; pass \[G\]"):
         WeisfeilerLehman()(GRAPHS[3])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 LABEL = "label"
 """The default attribute for labels."""
+Wanted = str | None | Literal[False]
+"""The attribute that holds labels: a name, the default one, or False where labels are not to be read."""
 
 
 @dataclass
@@ -34,7 +36,7 @@ def is_graph_object(x: Any) -> bool:
     return any(recognises(x) for recognises, _ in OBJECTS)
 
 
-def read(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+def read(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
     """The i-th graph of a list, from any known format."""
     x = tuple(x) if isinstance(x, list) and len(x) == 1 else x  # GraKeL's triples may have one part
     for recognises, reader in FORMATS:
@@ -51,8 +53,10 @@ def _edges(pairs: Any) -> np.ndarray:
     return np.array(pairs, np.int64) if pairs else np.empty((0, 2), np.int64)
 
 
-def _attributes(rows: list[dict], wanted: str | None, i: int, what: str) -> list | None:
+def _attributes(rows: list[dict], wanted: Wanted, i: int, what: str) -> list | None:
     """One attribute of all nodes or edges of graph i; None where none was asked for and none has a label."""
+    if wanted is False:
+        return None
     name = LABEL if wanted is None else wanted
     without = [row for row in rows if name not in row]
     if not without:
@@ -75,7 +79,7 @@ def _is_networkx(x: Any) -> bool:
     return hasattr(x, "nodes") and hasattr(x, "edges") and hasattr(x, "is_directed")
 
 
-def _networkx(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+def _networkx(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
     nodes, edges = list(x.nodes(data=True)), list(x.edges(data=True))
     number = {node: n for n, (node, _) in enumerate(nodes)}
     return RawGraph(
@@ -94,8 +98,10 @@ def _is_igraph(x: Any) -> bool:
     return hasattr(x, "vs") and hasattr(x, "es") and hasattr(x, "get_edgelist")
 
 
-def _igraph(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
-    def column(sequence: Any, wanted: str | None, what: str) -> list | None:
+def _igraph(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
+    def column(sequence: Any, wanted: Wanted, what: str) -> list | None:
+        if wanted is False:
+            return None
         name, names = wanted or LABEL, sequence.attributes()
         if name in names:
             return list(sequence[name])
@@ -123,21 +129,23 @@ def _array(tensor: Any) -> np.ndarray:
     return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
 
 
-def _geometric(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
+def _geometric(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
     pairs = _array(x.edge_index).T.astype(np.int64)
     node_rows = _feature_labels(x, node_label, "x", i, "node")
     edge_rows = _feature_labels(x, edge_label, "edge_attr", i, "edge")
     n = getattr(x, "num_nodes", None)
-    n = int(n) if n is not None else len(node_rows) if node_rows is not None else int(pairs.max(initial=-1)) + 1
+    if n is None:
+        n = len(x.x) if getattr(x, "x", None) is not None else pairs.max(initial=-1) + 1
+    n = int(n)
     return RawGraph(n, pairs, node_rows, edge_rows, not _is_symmetric(pairs, n))
 
 
-def _feature_labels(x: Any, wanted: str | None, default: str, i: int, what: str) -> list | None:
+def _feature_labels(x: Any, wanted: Wanted, default: str, i: int, what: str) -> list | None:
     """Labels from rows of features: for each row a number, the index of the one if it is one-hot, or a tuple."""
-    values = getattr(x, default if wanted is None else wanted, None)
-    if values is None and wanted is not None:
+    values = getattr(x, wanted or default, None)
+    if values is None and wanted:
         raise ValueError(f"Graph {i} has no {what} attribute {wanted!r}; pass a graph that has it.")
-    if values is None:
+    if values is None or wanted is False:
         return None
     rows = _array(values)
     if rows.shape[1:] == (0,):
@@ -162,8 +170,10 @@ def _is_molecule(x: Any) -> bool:
     return hasattr(x, "GetAtoms") and hasattr(x, "GetBonds")
 
 
-def _molecule(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
-    def labels(parts: list, wanted: str | None, default: str, what: str) -> list:
+def _molecule(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
+    def labels(parts: list, wanted: Wanted, default: str, what: str) -> list | None:
+        if wanted is False:
+            return None
         if wanted is None:
             return [str(getattr(part, default)()) for part in parts]
         if any(not part.HasProp(wanted) for part in parts):
@@ -207,8 +217,8 @@ def _is_labels(x: Any) -> bool:
     return isinstance(x, str | list) or getattr(x, "ndim", None) == 1
 
 
-def _triple(x: Any, i: int, node_label: str | None, edge_label: str | None) -> RawGraph:
-    if node_label is not None or edge_label is not None:
+def _triple(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
+    if node_label or edge_label:
         raise ValueError(f"Graph {i} is a matrix or a list of edges, which has no attributes; give its labels with it.")
     what, node_labels, edge_labels = (*((x,) if _is_matrix(x) else x), None, None)[:3]
     if _is_matrix(what):
@@ -226,8 +236,8 @@ def _triple(x: Any, i: int, node_label: str | None, edge_label: str | None) -> R
     return RawGraph(
         len(nodes),
         edges,
-        _labels_of_nodes(node_labels, nodes, i),
-        _labels_of_edges(edge_labels, pairs, i),
+        None if node_label is False else _labels_of_nodes(node_labels, nodes, i),
+        None if edge_label is False else _labels_of_edges(edge_labels, pairs, i),
         not _is_symmetric(edges, len(nodes)),
     )
 
@@ -260,8 +270,8 @@ def _require_ones(weights: dict, i: int) -> None:
     for end, weight in weights.items():
         if isinstance(weight, Real) and weight != 1:
             raise ValueError(
-                f"The edge {end!r} of graph {i} has the weight {weight!r}; kernels of graphs use no weights, so give 1, "
-                "or give weights as labels of edges."
+                f"The edge {end!r} of graph {i} has the weight {weight!r}; kernels of graphs use no weights, so "
+                "give 1, or give weights as labels of edges."
             )
 
 

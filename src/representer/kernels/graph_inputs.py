@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from representer.kernels.graph_formats import RawGraph, is_graph, read
+from representer.kernels.graph_formats import RawGraph, Wanted, is_graph, read
 from representer.kernels.labels import keys_of, name_of
 from representer.kernels.ragged import gathered
 
@@ -90,7 +90,7 @@ class Graphs:
         return keys
 
     @classmethod
-    def of(cls, X: Any, node_label: str | None = None, edge_label: str | None = None) -> Graphs:
+    def of(cls, X: Any, node_label: Wanted = None, edge_label: Wanted = None) -> Graphs:
         """Graphs from a list of graphs of other libraries, which are recognised by their attributes.
 
         These are networkx and igraph graphs, `Data` of PyTorch Geometric, molecules of RDKit, matrices, pairs
@@ -99,18 +99,25 @@ class Graphs:
         Parameters
         ----------
         X : Graphs, or a list of graphs
-        node_label, edge_label : str, optional
+        node_label, edge_label : str or False, optional
             The attribute that holds the labels, in libraries whose nodes and edges have attributes. By default "label"
-            if there is one; `x` and `edge_attr` of PyTorch Geometric; atom symbols and bond types of molecules.
+            if there is one; `x` and `edge_attr` of PyTorch Geometric; atom symbols and bond types of molecules. With
+            False no labels are read.
         """
         if isinstance(X, Graphs):
             return X
         if is_graph(X):
             raise TypeError("X is one graph; pass [G].")
         items = list(_items(X))
-        if all(isinstance(x, Graphs) for x in items):
-            return _concatenated(items)
-        return _assembled([read(x, i, node_label, edge_label) for i, x in enumerate(items)])
+        if not items:
+            raise ValueError("X is empty; a kernel needs at least one input.")
+        if not any(isinstance(x, Graphs) for x in items):
+            return _assembled([read(x, i, node_label, edge_label) for i, x in enumerate(items)])
+        parts = [
+            x if isinstance(x, Graphs) else _assembled([read(x, i, node_label, edge_label)])
+            for i, x in enumerate(items)
+        ]
+        return _concatenated(parts, {"node": node_label, "edge": edge_label})
 
     @classmethod
     def _with(cls, **parts: Any) -> Graphs:
@@ -298,26 +305,25 @@ def _all_or_none(labels: list[list | None], sizes: list[int], what: str) -> list
     return [label for part in labels if part is not None for label in part]
 
 
-def _concatenated(parts: list[Graphs]) -> Graphs:
+def _concatenated(parts: list[Graphs], wanted: dict[str, Wanted]) -> Graphs:
     """The graphs of several containers, concatenated."""
-    if not parts:
-        raise ValueError("X is empty; a kernel needs at least one input.")
-    facts = {}
+    facts, labels = {}, {}
     for what, size in (("node", "node_labels"), ("edge", "indices")):
         labelled = [getattr(part, f"has_{what}_labels") for part in parts if len(getattr(part, size))]
-        facts[f"has_{what}_labels"] = any(labelled)
-        if any(labelled) and not all(labelled):
+        if any(labelled) and not all(labelled) and wanted[what] is not False:
             raise ValueError(f"Some graphs have {what} labels, and some have none; label all graphs or none.")
+        facts[f"has_{what}_labels"] = any(labelled) and all(labelled)
+        keys = np.concatenate([getattr(part, f"{what}_labels") for part in parts])
+        labels[f"{what}_labels"] = keys if facts[f"has_{what}_labels"] else np.zeros_like(keys)
     sizes = np.array([part.n_nodes for part in parts])
     first = np.cumsum(sizes) - sizes
     moved = [part.indices + shift for part, shift in zip(parts, first, strict=True)]
     return Graphs._with(
         **facts,
+        **labels,
         directed=any(part.directed for part in parts),
         starts=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.starts) for part in parts]))]),
         indptr=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]))]),
         indices=np.concatenate(moved).astype(np.int32),
-        node_labels=np.concatenate([part.node_labels for part in parts]),
-        edge_labels=np.concatenate([part.edge_labels for part in parts]),
         names={key: label for part in parts for key, label in part.names.items()},
     )

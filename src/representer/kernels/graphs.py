@@ -22,8 +22,14 @@ class GraphKernel:
     node_label: str | None = None
     edge_label: str | None = None
 
+    @property
+    def reads(self) -> tuple[bool, bool]:
+        """Whether labels of nodes and those of edges matter; others are not read, and may be anything."""
+        return True, False
+
     def _graphs(self, X: Any) -> Graphs:
-        return Graphs.of(X, self.node_label, self.edge_label)
+        nodes, edges = self.reads
+        return Graphs.of(X, nodes and self.node_label, edges and self.edge_label)
 
     def candidates(self, X: Any) -> Candidates:
         """Graphs with an edge, a leaf or a label changed, as `Graphs` of one."""
@@ -77,6 +83,10 @@ class EdgeHistogram(GraphKernel, Counts):
 
     def check(self) -> None:
         checks.boolean(self.ends, "ends")
+
+    @property
+    def reads(self) -> tuple[bool, bool]:
+        return self.ends, True
 
     def _edges(self, X: Any) -> tuple[Graphs, np.ndarray]:
         """The graphs, and the entries that are edges: of two directions, the one from the smaller node."""
@@ -156,6 +166,10 @@ class WeisfeilerLehman(GraphKernel, Counts):
     def check(self) -> None:
         checks.integer(self.rounds, "rounds", least=0)
         checks.boolean(self.edge_labels, "edge_labels")
+
+    @property
+    def reads(self) -> tuple[bool, bool]:
+        return True, self.edge_labels
 
     @property
     def n_levels(self) -> int:

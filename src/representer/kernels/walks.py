@@ -68,7 +68,7 @@ class RandomWalk(Kernel):
     def prepare(self, X: Any, like: Walks | None = None) -> Walks:
         checks.positive(self.decay, "decay")
         checks.boolean(self.labels, "labels")
-        graphs = Graphs.of(X, self.node_label, self.edge_label)
+        graphs = Graphs.of(X, self.labels and self.node_label, self.labels and self.edge_label)
         checks.number_of(graphs)
         if self.labels and not (graphs.has_node_labels or graphs.has_edge_labels):
             raise ValueError("labels=True, but the graphs have no labels; give them some, or use labels=False.")
