@@ -176,6 +176,17 @@ def test_directed_edges():
     assert WeisfeilerLehman(1)([there, back])[0, 1] == 2.0
 
 
+@each("ends", [False, True])
+def test_directed_graphs_leave_the_edges_of_others_alone(ends):
+    path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    kernel, one_way = EdgeHistogram(ends), np.triu(path)
+    assert kernel([path]).tolist() == [[4.0]]
+    assert kernel([path, one_way]).tolist() == [[4.0, 4.0 * (not ends)], [4.0 * (not ends), 4.0]]
+    labelled = [(path, "CNO", {(0, 1): "-", (1, 2): "="}), (one_way, "CNO", {(0, 1): "-", (1, 2): "="})]
+    assert kernel(labelled)[0, 0] == kernel(labelled[:1])[0, 0] == 2.0
+    assert kernel(labelled)[1, 1] == 2.0
+
+
 def test_names_of_patterns():
     molecule = Graphs([(0, 1), (1, 2)], [0, 0, 0], node_labels="CCO", edge_labels=["-", "="])
     assert sorted(VertexHistogram().features(molecule)[1]) == ["C", "O"]

@@ -63,6 +63,8 @@ class VertexHistogram(GraphKernel, Counts):
 class EdgeHistogram(GraphKernel, Counts):
     """k(G, H) = sum_u (edges of G with the label u) (edges of H with the label u); edges without labels are all alike.
 
+    An edge that is there in both directions, with the same label, counts once, as one of a graph that is not directed.
+
     Parameters
     ----------
     ends : bool
@@ -88,30 +90,47 @@ class EdgeHistogram(GraphKernel, Counts):
     def reads(self) -> tuple[bool, bool]:
         return self.ends, True
 
-    def _edges(self, X: Any) -> tuple[Graphs, np.ndarray]:
-        """The graphs, and the entries that are edges: of two directions, the one from the smaller node."""
+    def _edges(self, X: Any) -> tuple[Graphs, np.ndarray, np.ndarray]:
+        """The graphs, the entries that are edges (of two directions the one from the smaller node), and which are.
+
+        Each edge is looked at by itself: what others a list holds, directed or not, does not matter.
+        """
         graphs = self._graphs(X)
-        return graphs, np.flatnonzero(graphs.directed | (graphs.sources <= graphs.indices))
+        back = _both_directions(graphs) if graphs.directed else np.ones(len(graphs.indices), bool)
+        edges = np.flatnonzero(~back | (graphs.sources <= graphs.indices))
+        return graphs, edges, back[edges]
 
     def count(self, X: Any) -> Counted:
-        graphs, edges = self._edges(X)
+        graphs, edges, back = self._edges(X)
         keys = words.scattered(graphs.edge_labels[edges])
         sources = graphs.sources[edges]
         if self.ends:
-            ends = [words.scattered(graphs.node_labels[nodes]) for nodes in (sources, graphs.indices[edges])]
-            ends = ends if graphs.directed else [np.minimum(*ends), np.maximum(*ends)]
-            both = words.paired(np.stack(ends, axis=1).ravel(), 1)[::2]
-            keys = words.paired(np.stack([both, keys], axis=1).ravel(), 1)[::2]
+            first, last = (words.scattered(graphs.node_labels[nodes]) for nodes in (sources, graphs.indices[edges]))
+            turned = back & (last < first)
+            both = _pairs(np.where(turned, last, first), np.where(turned, first, last))
+            keys = _pairs(both, keys + ~back)  # an edge of one direction is none of both
         return Counted(graphs.owner[sources], keys)
 
     def names(self, X: Any, places: np.ndarray) -> list[str]:
-        graphs, edges = self._edges(X)
+        graphs, edges, _ = self._edges(X)
         names = []
         for edge in edges[places]:
             label = str(graphs.name(graphs.edge_labels[edge])) if graphs.has_edge_labels else "edge"
             nodes = [str(graphs.name(graphs.node_labels[v])) for v in (graphs.sources[edge], graphs.indices[edge])]
             names.append(f"{label} from {nodes[0]} to {nodes[1]}" if self.ends else label)
         return names
+
+
+def _both_directions(graphs: Graphs) -> np.ndarray:
+    """Whether each edge is there in the other direction, too, with the same label."""
+    nodes = graphs.sources.astype(np.uint64), graphs.indices.astype(np.uint64)
+    there, back = (_pairs(_pairs(a, b), graphs.edge_labels) for a, b in (nodes, nodes[::-1]))
+    return np.isin(there, back)
+
+
+def _pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """A hash of each pair of numbers."""
+    return words.paired(np.stack([first, second], axis=1).ravel(), 1)[::2]
 
 
 class WeisfeilerLehman(GraphKernel, Counts):
