@@ -6,13 +6,14 @@ import pytest
 from each_case import each
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from representer import SVC
+from representer import SVC, KernelRidge
 from representer.kernels import (
     RBF,
     EdgeHistogram,
     Graphs,
     HistogramIntersection,
     Normalized,
+    RandomWalk,
     ShortestPath,
     VertexHistogram,
     WeisfeilerLehman,
@@ -214,6 +215,24 @@ def test_explanations_of_graphs_of_other_libraries():
     model = SVC(kernel=VertexHistogram()).fit(graphs, [0, 1])
     found = model.function_.explain([(A, "NNN")])
     assert found.features == [("N", pytest.approx(3.0))]
+
+
+def test_labels_on_one_side_only():
+    A = 1 - np.eye(3, dtype=int)
+    node, edge, none = [(A, [0, 0, 1])], [(A, None, dict.fromkeys([(0, 1), (1, 2), (0, 2)], 0))], [A]
+    node_kernels = VertexHistogram(), WeisfeilerLehman(1), ShortestPath(), EdgeHistogram(ends=True)
+    for kernel in (*node_kernels, RandomWalk(0.01, labels=True)):
+        with pytest.raises(ValueError, match=r"have no node labels|have node labels, the others have no|no labels"):
+            kernel(none, node)
+    for kernel in (EdgeHistogram(), WeisfeilerLehman(1, edge_labels=True)):
+        with pytest.raises(ValueError, match="These graphs have edge labels, the others have no edge labels"):
+            kernel(edge, none)
+    with pytest.raises(ValueError, match="label all graphs or none"):
+        RandomWalk(0.01, labels=True)(edge, node)
+    with pytest.raises(ValueError, match="These graphs have no node labels, the others have node labels"):
+        KernelRidge(kernel=WeisfeilerLehman(1)).fit(node, [1.0]).predict(none)
+    assert EdgeHistogram()(none, node).tolist() == [[9.0]]  # labels that are not read
+    assert EdgeHistogram()([np.zeros((2, 2))], edge).tolist() == [[0.0]]  # no edges, so nothing without a label
 
 
 def test_errors():

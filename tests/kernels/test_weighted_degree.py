@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from each_case import each
 
-from representer.kernels import Normalized, WeightedDegree
+from representer.kernels import HistogramIntersection, MinMax, Normalized, Spectrum, Tanimoto, WeightedDegree
 from representer.testing import check_gram, check_kernel
 
 STRINGS = ["ACGTACGT", "ACGTTCGT", "TTTTACGA", "CGTACGTA", "ACGAACGT"]
@@ -70,6 +70,13 @@ def test_lengths():
     with pytest.raises(ValueError, match="these strings have 1 letters, the others 2"):
         WeightedDegree()(["a"], ["ab"])
     assert WeightedDegree()(["", ""]).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    for compare in (HistogramIntersection(), MinMax(), Tanimoto()):
+        with pytest.raises(ValueError, match="these strings have 5 letters, the others 4"):
+            WeightedDegree(2, compare=compare)(["ACGTA"], ["ACGT"])
+        empty = WeightedDegree(2, compare=compare)(["", ""])
+        assert np.array_equal(empty, np.full((2, 2), compare(np.zeros((1, 1)))[0, 0]))
+    assert WeightedDegree(2).features(["", ""])[0].sum() == 0.0
+    assert Spectrum(2).features(["", ""])[1] == ["no feature"]
 
 
 @pytest.mark.parametrize("kernel", [WeightedDegree(0), WeightedDegree(3, shift=-1), WeightedDegree(2, weights=[1.0])])

@@ -51,12 +51,15 @@ class Tallied(Prepared):
     """The level of each column."""
     counts: Any = None
     """The unweighted rows, if weights were given."""
+    shared: Any = None
+    """What the kernel requires both sides to have in common, such as the length of strings."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> Tallied:
-        return Tallied(self.rows[index], self.levels, None if self.counts is None else self.counts[index])
+        counts = None if self.counts is None else self.counts[index]
+        return Tallied(self.rows[index], self.levels, counts, self.shared)
 
     @property
     def dtype(self) -> np.dtype:
@@ -245,7 +248,12 @@ class Counts(Kernel):
             )
         counts, _, levels, places = self._counts(X)
         scale = checks.length_scale(None if self.compare is None else self.compare.length_scale, 1)
-        found = NamedFeatures(self._weighted(counts, levels), lambda columns: list(self.names(X, places[columns])))
+
+        def names(columns: np.ndarray) -> list[str]:
+            # without any feature, as in empty strings, the matrix has a column of zeros
+            return list(self.names(X, places[columns])) if len(places) else ["no feature"] * len(columns)
+
+        found = NamedFeatures(self._weighted(counts, levels), names)
         return found if scale == 1.0 else found.scaled(1.0 / scale)
 
 

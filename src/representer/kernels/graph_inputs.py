@@ -204,9 +204,25 @@ class Graphs:
         np.add.at(A, (self.sources[entries] - first, self.indices[entries] - first), 1.0)
         return A
 
+    @property
+    def labelled(self) -> dict[str, bool]:
+        """Whether nodes and edges have labels; without an entry where there are none of them."""
+        facts = ("node", self.n_nodes, self.has_node_labels), ("edge", len(self.indices), self.has_edge_labels)
+        return {what: has for what, number, has in facts if number}
+
     def name(self, key: int) -> Any:
         """The label that a key stands for."""
         return name_of(key, self.names)
+
+
+def require_alike(mine: dict[str, bool], others: dict[str, bool], reads: tuple[bool, bool]) -> None:
+    """Raise if graphs have labels that a kernel reads and the others have none, or the other way round."""
+    for what, matters in zip(("node", "edge"), reads, strict=True):
+        if matters and what in mine and what in others and mine[what] != others[what]:
+            one, other = ("", "no ") if mine[what] else ("no ", "")
+            raise ValueError(
+                f"These graphs have {one}{what} labels, the others have {other}{what} labels; label all graphs or none."
+            )
 
 
 def _owners(node_graph: Any) -> np.ndarray:

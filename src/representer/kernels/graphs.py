@@ -9,9 +9,9 @@ import numpy as np
 from representer._loops import graph_patterns, words
 from representer.kernels import checks
 from representer.kernels.candidates import Candidates
-from representer.kernels.counts import Counted, Counts
+from representer.kernels.counts import Counted, Counts, Tallied
 from representer.kernels.graph_edits import graph_candidates
-from representer.kernels.graph_inputs import Graphs
+from representer.kernels.graph_inputs import Graphs, require_alike
 
 NO_LABELS = np.empty(0, np.uint64)
 
@@ -30,6 +30,15 @@ class GraphKernel:
     def _graphs(self, X: Any) -> Graphs:
         nodes, edges = self.reads
         return Graphs.of(X, nodes and self.node_label, edges and self.edge_label)
+
+    def prepare(self, X: Any, like: Tallied | None = None) -> Tallied:
+        self.check()  # type: ignore[attr-defined]
+        graphs = self._graphs(X)
+        inputs = Counts.prepare(self, graphs, like)  # type: ignore[arg-type]
+        inputs.shared = graphs.labelled
+        if like is not None:
+            require_alike(inputs.shared, like.shared, self.reads)
+        return inputs
 
     def candidates(self, X: Any) -> Candidates:
         """Graphs with an edge, a leaf or a label changed, as `Graphs` of one."""

@@ -10,7 +10,7 @@ import numpy as np
 from representer._loops import random_walks
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
-from representer.kernels.graph_inputs import Graphs
+from representer.kernels.graph_inputs import Graphs, require_alike
 from representer.kernels.prepared import FLOAT64, Prepared
 from representer.kernels.ragged import Ragged
 
@@ -83,6 +83,8 @@ class RandomWalk(Kernel):
     def _bounded(self, walks: Walks, like: Walks | None) -> Walks:
         if like is not None and isinstance(walks.inputs, Graphs) != isinstance(like.inputs, Graphs):
             raise ValueError("Some graphs are directed and some are not; make all of them the same.")
+        if like is not None and self.labels:
+            require_alike(walks.inputs.labelled, like.inputs.labelled, (True, True))
         other = walks.radius if like is None else like.radius
         if self.decay * walks.radius * max(walks.radius, other) >= 1.0:
             bound = 1.0 / (walks.radius * max(walks.radius, other))

@@ -81,7 +81,7 @@ class WeightedDegree(Counts):
         """The factor of each shift, in one direction."""
         return np.concatenate([[1.0], 0.5 / np.arange(2.0, self.shift + 2.0)])
 
-    def _aligned(self, X: Any, length: int | None = None) -> np.ndarray:
+    def _aligned(self, X: Any) -> np.ndarray:
         letters = Letters.of(X, self)
         lengths = letters.lengths
         if np.any(lengths != lengths[0]):
@@ -89,16 +89,23 @@ class WeightedDegree(Counts):
             raise ValueError(
                 f"WeightedDegree needs equal lengths; strings 0 and {other} have {lengths[0]} and {lengths[other]}."
             )
-        if length is not None and lengths[0] != length:
-            raise ValueError(
-                f"WeightedDegree needs equal lengths; these strings have {lengths[0]} letters, the others {length}."
-            )
         if self.shift and self.shift >= lengths[0]:
             raise ValueError(f"shift is {self.shift}, but the strings have {lengths[0]} letters; use a smaller one.")
         return letters.codes.reshape(len(letters), lengths[0])
 
+    def prepare(self, X: Any, like: Any = None) -> Any:
+        inputs = super().prepare(X, like)
+        implicit = isinstance(inputs.rows, ImplicitRows)
+        inputs.shared = (inputs.rows.inputs.letters if implicit else self._aligned(X)).shape[1]
+        if like is not None and inputs.shared != like.shared:
+            raise ValueError(
+                f"WeightedDegree needs equal lengths; these strings have {inputs.shared} letters, the others "
+                f"{like.shared}."
+            )
+        return inputs
+
     def implicit_rows(self, X: Any, like: Any) -> ImplicitRows:
-        A = Aligned(self._aligned(X, None if like is None else like.inputs.letters.shape[1]))
+        A = Aligned(self._aligned(X))
         return ImplicitRows.of(A, self._own_runs(A) @ self._gains, self._multiply, self.compare)
 
     def _own_runs(self, A: Aligned) -> np.ndarray:
@@ -134,6 +141,8 @@ class WeightedDegree(Counts):
                 "WeightedDegree with a shift has no counted features, which names and sums of minima need; use shift=0."
             )
         letters, rows = Letters.of(X, self), self._aligned(X)
+        if not rows.shape[1]:
+            return Counted(np.empty(0, np.int64), np.empty(0, np.uint64))
         parts = [letters.words(length) for length in range(1, self.degree + 1)]
         places = [np.tile(np.arange(rows.shape[1] - d), len(rows)) for d in range(min(self.degree, rows.shape[1]))]
         keys = [
