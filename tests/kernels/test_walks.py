@@ -59,6 +59,18 @@ def test_the_order_of_nodes_does_not_matter(labels):
     assert np.allclose(RandomWalk(0.1, labels)(other, G), RandomWalk(0.1, labels)(G[2], G))
 
 
+def test_decays_near_the_bound():
+    """The fixed-point iteration would take 70 million steps."""
+    triangle = Graphs([(0, 1), (1, 2), (2, 0)], [0] * 3, [0] * 3)
+    decay = 0.25 * (1.0 - 1e-6)
+    kernel = RandomWalk(decay, labels=True)
+    assert kernel(triangle)[0, 0] == pytest.approx(9.0 / (1.0 - 4.0 * decay), rel=1e-9)
+    slope = kernel.contract(triangle, np.ones((1, 1)))["decay"]
+    assert slope == pytest.approx(36.0 / (1.0 - 4.0 * decay) ** 2, rel=1e-9)
+    G = Graphs(EDGES[:10], OWNER[:10], LABELS[:10], BONDS[:10])
+    assert np.allclose(RandomWalk(0.15)(G), RandomWalk(0.15, labels=True)(Graphs(EDGES[:10], OWNER[:10], [0] * 10)))
+
+
 def test_graphs_without_nodes():
     G = Graphs(EDGES, OWNER, n_graphs=6)
     assert np.all(RandomWalk(0.05)(G)[5] == 0.0)

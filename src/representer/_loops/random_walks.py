@@ -4,7 +4,8 @@ import numpy as np
 
 from representer._loops.jit import dividing_loop, loop
 
-MOST_STEPS = 100_000
+MOST_STEPS = 2000
+"""Steps after which a linear solve is faster than the fixed-point iteration."""
 
 
 @dividing_loop
@@ -60,7 +61,10 @@ def product_graph(starts, indptr, indices, nodes, edges, i, starts2, indptr2, in
 
 @loop
 def total_walks(pointers, columns, decay, tol):
-    """1'(I - decay A)^(-1) 1 of a product graph by z <- 1 + decay A z, and its derivative with respect to the decay."""
+    """1'(I - decay A)^(-1) 1 of a product graph by z <- 1 + decay A z, and its derivative with respect to the decay.
+
+    NaN where the iteration has not converged, as it takes the more steps the closer the decay is to its bound.
+    """
     count = len(pointers) - 1
     z, new = np.ones(count), np.empty(count)
     y, changed = np.zeros(count), np.empty(count)
@@ -76,8 +80,8 @@ def total_walks(pointers, columns, decay, tol):
             worst = max(worst, (new[u] - z[u]) / new[u], (changed[u] - y[u]) / (1.0 + changed[u]))
         z, new, y, changed = new, z, changed, y
         if worst <= tol:
-            break
-    return z.sum(), y.sum()
+            return z.sum(), y.sum()
+    return np.nan, np.nan
 
 
 @loop

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from representer._loops import random_walks
 from representer.kernels import checks
@@ -50,7 +52,8 @@ class RandomWalk(Kernel):
         Borgwardt, 2015), close to the bound it is dominated by the longest walks.
     labels : bool
         Whether two walks make a pair only if the labels of their nodes and edges agree. Values then come from a
-        fixed-point iteration, which takes some hundred times as long.
+        fixed-point iteration, or a linear solve where ``decay`` is close to its bound, which take some hundred times
+        as long.
     node_label, edge_label : str, optional
         The attributes that hold the labels, see `Graphs.of`.
     """
@@ -101,8 +104,11 @@ class RandomWalk(Kernel):
             random_walks.by_eigenvalues(*_spectra(A.inputs, B.inputs), float(self.decay), False, tile)
 
     def _fill_labelled(self, A: Graphs, B: Graphs, tile: np.ndarray, slopes: np.ndarray) -> None:
-        sides = ((side.starts, side.indptr, side.indices, side.node_labels, side.edge_labels) for side in (A, B))
+        sides = [(side.starts, side.indptr, side.indices, side.node_labels, side.edge_labels) for side in (A, B)]
         random_walks.by_product_graphs(*sides, A is B, float(self.decay), WALK_TOL, tile, slopes)
+        for i, j in np.argwhere(np.isnan(tile)):
+            product = random_walks.product_graph(*sides[0], i, *sides[1], j)
+            tile[i, j], slopes[i, j] = _solved(*product, float(self.decay))
 
     def vjp(self, A: Walks, B: Walks, W: np.ndarray) -> Gradients:
         slopes = np.empty((len(A), len(B)))
@@ -119,6 +125,14 @@ def _spectra(A: Ragged, B: Ragged, times_eigenvalues: bool = False) -> tuple:
     if times_eigenvalues:
         mine, weights = np.stack([mine[:, 0], mine[:, 0] * mine[:, 1]], axis=1), weights * values
     return mine, A.starts, values, weights, B.starts
+
+
+def _solved(pointers: np.ndarray, columns: np.ndarray, decay: float) -> tuple[float, float]:
+    """1'(I - decay A)^(-1) 1 of a product graph, and its derivative with respect to the decay, by a factorisation."""
+    A = sparse.csr_array((np.ones(len(columns)), columns, pointers), shape=(len(pointers) - 1,) * 2)
+    solve = splu((sparse.eye_array(A.shape[0]) - decay * A).tocsc()).solve
+    z = solve(np.ones(A.shape[0]))
+    return z.sum(), solve(A @ z).sum()
 
 
 def _unlabelled(graphs: Graphs) -> Graphs:
