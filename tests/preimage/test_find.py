@@ -16,6 +16,7 @@ from representer.kernels import (
     DotProduct,
     FeatureMap,
     Jaccard,
+    Kendall,
     Laplacian,
     Linear,
     Matern,
@@ -205,6 +206,17 @@ def test_rows_of_data_frames_stay_data_frames():
     assert preimage(Function(kernel, table, coef)).x.equals(table.iloc[[1, 0]])
     other = preimage(Function(kernel, pl.DataFrame(table.to_dict("list")), coef))
     assert other.x["a"].to_list() == [1.0, 0.0]
+
+
+def test_rankings_in_data_frames():
+    ballots = pd.DataFrame({"Ann": [1, 2, 1, 3], "Bob": [2, 1, 3, 1], "Cid": [3, 3, 2, 2]}, index=[4, 5, 6, 7])
+    coef = np.array([[0.3, 1.0], [0.3, 0.0], [0.4, 0.0], [-0.2, 0.0]])
+    for table in (ballots, pl.DataFrame(ballots.to_dict("list"))):
+        found = preimage(Function(Kendall(), table, coef))
+        expected = preimage(Function(Kendall(), ballots.to_numpy(), coef))
+        assert np.array_equal(found.x.to_numpy(), expected.x)
+        assert type(found.x) is type(table)
+        assert list(found.x.columns) == ["Ann", "Bob", "Cid"]
 
 
 def test_lists_and_frames_of_numbers_are_rows():

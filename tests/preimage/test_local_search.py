@@ -17,6 +17,7 @@ from representer.kernels import (
     Spectrum,
     Subset,
 )
+from representer.preimage import local_search
 from representer.preimage.local_search import search
 from representer.preimage.target import Target
 
@@ -174,6 +175,17 @@ def test_categories_are_mixed():
     assert found.x == ["red", "small", "b"]  # the majority of each column, which no input has
     assert found.distance < found.nearest_distance
     assert preimage(mean_embedding(Categorical(), ["u", "v", "v"])).x == "v"
+
+
+def test_progress_where_all_are_tried(monkeypatch):
+    monkeypatch.setattr(local_search, "ENUMERATED", 6)
+    rounds = []
+    found = preimage(mean_embedding(Kendall(), BALLOTS), progress=lambda *now: rounds.append(now))
+    assert [(number, tried) for number, _, tried in rounds] == [(1, 6), (2, 12), (3, 18), (4, 24)]
+    assert rounds[-1][1] == pytest.approx(found.distance)
+    rounds = []
+    preimage(mean_embedding(Kendall(), BALLOTS), progress=lambda *now: rounds.append(now) or len(rounds) == 2)
+    assert len(rounds) == 2
 
 
 def test_progress_is_a_function():

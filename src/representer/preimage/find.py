@@ -104,8 +104,8 @@ def preimage(function: Function, method: str = "auto", **options: Unpack[Options
     neighbours : callable, optional
         For "search": a function from one object to a list of objects that differ little from it.
     progress : callable, optional
-        For "search": called after each round with its number, the distance reached and the number of objects tried;
-        the search ends when it returns True.
+        For "search": called after each round, or batch of objects where all are tried, with its number, the distance
+        reached and the number of objects tried; the search ends when it returns True.
     memory : int, optional
         Bytes that the n x n matrix of "learned" may take; the machine's memory when not given.
 
@@ -214,6 +214,9 @@ def _take(target: Target, index: np.ndarray) -> Any:
 
 def _better(x: Any, found: Any, where: np.ndarray) -> Any:
     """What was found where it is better, and the training inputs elsewhere."""
+    if hasattr(x, "columns"):
+        values = np.where(where[:, None], np.stack(found), x.to_numpy())
+        return type(x)(dict(zip(x.columns, values.T, strict=True)))
     if isinstance(found, np.ndarray):
         return np.where(where[:, None], found, x)
     return [new if better else old for old, new, better in zip(x, found, where, strict=True)]

@@ -43,12 +43,12 @@ def search(
     max_iter : int
         Rounds of edits.
     progress : callable, optional
-        Called after each round with its number, the distance reached and the number of objects tried so far; the search
-        ends when it returns True.
+        Called after each round, or each batch where all objects are tried, with its number, the distance reached and
+        the number of objects tried so far; the search ends when it returns True.
     """
     known = target.candidates if neighbours is None else None
     if known is not None and known.every is not None:
-        return _as_inputs(target, _best(target, known.every))
+        return _as_inputs(target, _best(target, known.every, progress))
     if known is None and not isinstance(target.X, list | np.ndarray):
         raise TypeError(f"Inputs of type {type(target.X).__name__} cannot be searched; use method='nearest'.")
     change = known.neighbours if known is not None else edits_for(target.X) if neighbours is None else neighbours
@@ -65,12 +65,16 @@ def search(
     return _as_inputs(target, found)
 
 
-def _best(target: Target, every: list) -> list:
-    """For each function, the nearest of all objects."""
+def _best(target: Target, every: list, progress: Progress | None) -> list:
+    """For each function, the nearest of all objects, or of those that were tried before the search was stopped."""
     found = []
     for f in range(len(target)):
-        parts = [_distances(target, every[rows], f) for rows in _parallel.split(len(every), ENUMERATED)]
-        found.append(every[int(np.concatenate(parts).argmin())])
+        values = np.empty(0)
+        for number, rows in enumerate(_parallel.split(len(every), ENUMERATED), 1):
+            values = np.append(values, _distances(target, every[rows], f))
+            if progress is not None and progress(number, float(np.sqrt(values.min())), len(values)):
+                break
+        found.append(every[int(values.argmin())])
     return found
 
 
