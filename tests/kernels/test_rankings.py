@@ -72,6 +72,22 @@ def test_many_items_are_compared_in_chunks(monkeypatch):
     assert np.allclose(Kendall()(X), expected, atol=1e-14)
 
 
+@pytest.mark.parametrize("kernel", [Kendall(), Normalized(Kendall()), 2.0 * Kendall() + Kendall("last")])
+def test_values_of_functions_by_the_mean_signs(kernel, monkeypatch):
+    """The value at a ranking takes as long for 5,000 others as for one."""
+    monkeypatch.setattr(rankings, "FEW_PAIRS", 4)
+    X = np.random.default_rng(0).normal(size=(9, 5))
+    X[[1, 3, 3], [0, 2, 4]] = np.nan
+    C = np.random.default_rng(1).normal(size=(2, 6))
+    A, B = kernel.prepare(X[:6]), kernel.prepare(X[3:])
+    found = kernel.features.linear_form(A, C)(B)
+    np.testing.assert_allclose(found, C @ kernel(X[:6], X[3:]), rtol=1e-12)
+    monkeypatch.setattr(rankings, "MOST_SIGNS", 2 * 10 - 1)
+    assert kernel.features.linear_form(A, C) is None
+    with pytest.raises(TypeError, match="no features with names"):
+        kernel.features(X)
+
+
 def test_default_decay_is_the_spread_of_the_rankings():
     X = np.array([[1, 2, 3], [3, 2, 1], [1, 2, 3], [3, 2, 1]], float)
     assert Mallows().with_default_scales(X).decay == pytest.approx(2 / 3)  # |phi|^2 = 3, and the mean is zero

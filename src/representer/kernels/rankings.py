@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,10 +15,13 @@ from representer.kernels import candidates, checks
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.basis import Basis, Columns, Points
 from representer.kernels.candidates import Candidates
+from representer.kernels.named_features import Features, LinearForm, no_features
 from representer.kernels.prepared import FLOAT64, Prepared
 
 FEW_PAIRS = 2048
 """Pairs of items (64 items) up to which the signs of a slice are cached; beyond, they are recomputed for each tile."""
+MOST_SIGNS = 2**26
+"""Most weights of pairs of items, over all functions, that are held at a time: half a gigabyte."""
 
 
 @dataclass
@@ -192,6 +195,16 @@ class Kendall(_RankingKernel):
     def with_features(self, W: np.ndarray) -> Points:
         """Elements of the space that have these features."""
         return Points(W)
+
+    @property
+    def features(self) -> Features:
+        return replace(no_features(self), linear_form=self._linear_form)
+
+    def _linear_form(self, A: Rankings, C: np.ndarray) -> LinearForm | None:
+        if len(C) * number_of_pairs(A) > MOST_SIGNS:
+            return None
+        weighted = [(pair, C @ A.features(*pair) / number_of_pairs(A)) for pair in A.chunks()]
+        return lambda B: sum(w @ B.features(*pair).T for pair, w in weighted)  # type: ignore[return-value]
 
     def fill(self, A: Rankings, B: Rankings, tile: np.ndarray) -> None:
         A.products(B, tile)
