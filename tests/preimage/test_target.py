@@ -7,8 +7,19 @@ from each_case import each
 from preimage_cases import NESTED, RADIAL, inputs, random_function
 from scipy import sparse
 
-from representer import Function
-from representer.kernels import RBF, Callable, Linear, Normalized, On, Periodic, Precomputed, Sigmoid, Spectrum
+from representer import Function, preimage
+from representer.kernels import (
+    RBF,
+    Callable,
+    Characters,
+    Linear,
+    Normalized,
+    On,
+    Periodic,
+    Precomputed,
+    Sigmoid,
+    Spectrum,
+)
 from representer.preimage.target import Target, dense_rows, differing, strips
 
 
@@ -122,6 +133,8 @@ def test_dense_rows():
         2.0 * Spectrum(2, both_strands=True),
         Spectrum(3, weights=[1.0, 0.5, 2.0]) + Spectrum(1),
         Normalized(Spectrum(3, weights=[0.1, 0.5, 2.0])),
+        Characters((2, 3), lowercase=False, weights=[0.5, 2.0]),
+        Normalized(Characters(3, idf=True, lowercase=False)).with_default_scales(["ACGT", "TTACG"]),
     ],
     ids=repr,
 )
@@ -135,6 +148,15 @@ def test_edited_strings_are_scored_by_what_differs(kernel, rng):
     assert target.edited_distances("", ["A", "ACG"], 0).shape == (2,)
     assert max(map(len, differing(x, "ACGTTTACGA", target.window))) <= 2 * target.window
     assert Target(Function(Normalized(kernel) + kernel, ["ACGT"], [1.0])).window is None
+
+
+def test_small_letters_depend_on_what_follows():
+    """A capital sigma becomes one of two small letters."""
+    found = preimage(Function(Characters(2), ["ΑΣΑ", "ΑΣ"], [0.5, 0.5]), "search")
+    assert Target(Function(Characters(2), ["ΑΣΑ"], [1.0])).window is None
+    f = Function(Characters(2), ["ΑΣΑ", "ΑΣ"], [0.5, 0.5])
+    square = f.norm() ** 2 - 2.0 * f([found.x])[0] + Characters(2).diag([found.x])[0]
+    assert found.distance == pytest.approx(np.sqrt(square))
 
 
 def test_stretches_that_differ():

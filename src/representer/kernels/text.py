@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.counts import Counted, Counts
 from representer.kernels.letters import Letters, strings_of
+from representer.kernels.named_features import Features
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,11 @@ class Characters(TextKernel, Counts):
         self.lowercase = lowercase
         self.weights = weights
         self.compare = compare
+
+    @property
+    def features(self) -> Features:
+        # small letters may depend on what follows: a capital sigma at the end of a word has one of its own
+        return super().features if self.lowercase else replace(super().features, window=self._range[1])
 
     def _parts(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         letters = self._letters(X)
