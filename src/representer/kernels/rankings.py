@@ -204,7 +204,7 @@ class Kendall(_RankingKernel):
         if len(C) * number_of_pairs(A) > MOST_SIGNS:
             return None
         weighted = [(pair, C @ A.features(*pair) / number_of_pairs(A)) for pair in A.chunks()]
-        return lambda B: sum(w @ B.features(*pair).T for pair, w in weighted)  # type: ignore[return-value]
+        return lambda B: sum(w @ B.features(*pair).T for pair, w in weighted)
 
     def fill(self, A: Rankings, B: Rankings, tile: np.ndarray) -> None:
         A.products(B, tile)

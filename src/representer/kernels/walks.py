@@ -107,8 +107,8 @@ class RandomWalk(Kernel):
         sides = [(side.starts, side.indptr, side.indices, side.node_labels, side.edge_labels) for side in (A, B)]
         random_walks.by_product_graphs(*sides, A is B, float(self.decay), WALK_TOL, tile, slopes)
         for i, j in np.argwhere(np.isnan(tile)):
-            product = random_walks.product_graph(*sides[0], i, *sides[1], j)
-            tile[i, j], slopes[i, j] = _solved(*product, float(self.decay))
+            pointers, columns = random_walks.product_graph(*sides[0], i, *sides[1], j)
+            tile[i, j], slopes[i, j] = _solved(pointers, columns, float(self.decay))
 
     def vjp(self, A: Walks, B: Walks, W: np.ndarray) -> Gradients:
         slopes = np.empty((len(A), len(B)))
