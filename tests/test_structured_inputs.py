@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from each_case import each
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import representer as rp
@@ -78,6 +79,8 @@ CLASSIFIERS = [
     rp.GaussianProcessClassifier(optimizer=None),
     rp.KernelFisherDiscriminant(),
     rp.KernelNeighborsClassifier(3),
+    rp.KernelClassifier(),
+    rp.SVCPath([0.1, 10.0], cv=2),
 ]
 REGRESSORS = [
     rp.KernelRidge(0.1),
@@ -88,6 +91,7 @@ REGRESSORS = [
     rp.KernelQuantileRegression(),
     rp.KernelPoissonRegression(),
     rp.KernelNeighborsRegressor(3),
+    rp.KernelRegressor(),
 ]
 
 
@@ -101,19 +105,37 @@ def taken(kind, rows):
     return X[kind][rows] if hasattr(X[kind], "shape") else [X[kind][i] for i in rows]
 
 
+def with_kernel(estimator, kernel):
+    path = isinstance(estimator, rp.SVCPath)
+    return clone(estimator).set_params(**({"kernels": [kernel]} if path else {"kernel": kernel}))
+
+
 @KINDS
 @each("estimator", CLASSIFIERS)
 def test_classifiers_in_cross_validation(kind, estimator):
-    model = estimator.set_params(kernel=KERNELS[kind])
+    model = with_kernel(estimator, KERNELS[kind])
     assert cross_val_score(model, X[kind], y, cv=3, error_score="raise").mean() > 0.7
 
 
 @KINDS
 @each("estimator", REGRESSORS)
 def test_regressors_in_cross_validation(kind, estimator):
-    model = estimator.set_params(kernel=KERNELS[kind])
+    model = with_kernel(estimator, KERNELS[kind])
     folds = cross_val_score(model, X[kind], y + 1.0, cv=3, scoring="r2", error_score="raise")
     assert folds.mean() > 0.2
+
+
+@each("kind", ["strings", "sets", "graphs", "rankings"])
+@each("estimator", [*CLASSIFIERS, *REGRESSORS])
+def test_all_estimators_in_searches_over_pipelines(kind, estimator):
+    classifies = any(estimator is model for model in CLASSIFIERS)
+    name, kernel = ("kernels", [KERNELS[kind]]) if isinstance(estimator, rp.SVCPath) else ("kernel", KERNELS[kind])
+    pipeline = Pipeline([("same", FunctionTransformer()), ("model", clone(estimator))])
+    scoring = None if classifies else "r2"
+    search = GridSearchCV(pipeline, {f"model__{name}": [kernel]}, cv=2, scoring=scoring, error_score="raise")
+    search.fit(X[kind], y + 1.0 * (not classifies))
+    assert search.best_score_ > (0.6 if classifies else 0.1)
+    assert np.shape(search.predict(taken(kind, np.arange(5)))) == (5,)
 
 
 @KINDS
@@ -129,6 +151,8 @@ def test_other_methods(kind):
     assert set(rp.OneClassSVM(kernel=kernel).fit(data).predict(data)) <= {-1, 1}
     halves = taken(kind, np.flatnonzero(y == 0)), taken(kind, np.flatnonzero(y == 1))
     assert rp.MMD(kernel=kernel, n_permutations=99, random_state=0).test(*halves).pvalue < 0.05
+    means = rp.ConditionalMeanEmbedding(kernel, "linear", 0.1).fit(data, y[:, None])
+    assert np.corrcoef(means.expect(y, taken(kind, np.arange(6))), y[:6])[0, 1] > 0.7
     f = rp.mean_embedding(kernel, data)
     assert rp.preimage(f, "nearest").distance <= rp.preimage(f, "nearest").nearest_distance
 
