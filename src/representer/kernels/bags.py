@@ -54,6 +54,8 @@ class BagsOfInputs(Prepared):
 class Bags(Wrapper, Kernel):  # type: ignore[override]
     """k(X, Y) = the mean of k(x, y) over x in X and y in Y: the inner product of the mean embeddings of two bags.
 
+    It is positive semidefinite where the kernel of the inputs is.
+
     Parameters
     ----------
     kernel : Kernel

@@ -35,7 +35,8 @@ class Categorical(Kernel):
     """k(x, y) = prod_f exp(-[x_f != y_f] / length_scale_f) over columns f of categories.
 
     A level that does not occur in the training data differs from all of theirs. Levels are compared by name, so the
-    order of levels and the codes of a categorical column do not matter.
+    order of levels and the codes of a categorical column do not matter. The kernel is positive definite on distinct
+    inputs for all length scales.
 
     Parameters
     ----------

@@ -169,7 +169,7 @@ class Tanimoto(_Ratio):
 class MinMax(_Ratio):
     """k(x, y) = sum_f min(x_f, y_f) / sum_f max(x_f, y_f) for entries >= 0, and 1 for two rows of zeros.
 
-    For rows of zeros and ones it equals Tanimoto().
+    For rows of zeros and ones it equals Tanimoto(). It is positive semidefinite on all such entries.
 
     Parameters
     ----------

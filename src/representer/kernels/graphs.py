@@ -48,6 +48,8 @@ class GraphKernel:
 class VertexHistogram(GraphKernel, Counts):
     """k(G, H) = sum_u (nodes of G with the label u) (nodes of H with the label u).
 
+    It is positive semidefinite, and with a ``compare`` that is.
+
     Parameters
     ----------
     compare : Kernel, optional
@@ -73,6 +75,7 @@ class EdgeHistogram(GraphKernel, Counts):
     """k(G, H) = sum_u (edges of G with the label u) (edges of H with the label u); edges without labels are all alike.
 
     An edge that is there in both directions, with the same label, counts once, as one of a graph that is not directed.
+    The kernel is positive semidefinite, and with a ``compare`` that is.
 
     Parameters
     ----------
@@ -146,7 +149,8 @@ class WeisfeilerLehman(GraphKernel, Counts):
     """k(G, H) = sum_i w_i sum_u (nodes of G with the label u in round i) (those of H), i = 0, ..., rounds.
 
     In each round the new label of a node combines its old one and those of its neighbours, so a label of round i
-    represents a subtree of depth i. ``compare=HistogramIntersection()`` makes it the optimal assignment kernel.
+    represents a subtree of depth i. ``compare=HistogramIntersection()`` makes it the optimal assignment kernel. The
+    kernel is positive semidefinite for all rounds and weights, and with a ``compare`` that is, such as this one.
 
     Parameters
     ----------
@@ -234,7 +238,7 @@ class ShortestPath(GraphKernel, Counts):
     """k(G, H) = sum_u (pairs of nodes of G with the pattern u) (those of H), u two labels and their distance.
 
     The distance is the number of steps of a shortest path. Pairs count in both directions; unconnected pairs do not
-    count.
+    count. The kernel is positive semidefinite, and with a ``compare`` that is.
 
     Parameters
     ----------

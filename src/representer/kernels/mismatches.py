@@ -242,7 +242,8 @@ class GappedKmer(GappedWords, Counts):
 class Mismatch(GappedWords, Counts):
     """k(s, t) = sum_u count(u in s) count(u in t) over all words u of k letters, counted with mismatches.
 
-    A word of s counts for every word of the alphabet that differs from it in at most ``mismatches`` positions.
+    A word of s counts for every word of the alphabet that differs from it in at most ``mismatches`` positions. The
+    kernel is positive semidefinite for every number of mismatches, and with a ``compare`` that is.
 
     Parameters
     ----------

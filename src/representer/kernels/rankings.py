@@ -153,6 +153,7 @@ class Kendall(_RankingKernel):
 
     A pair that is tied in a ranking counts 0; `Normalized(Kendall())` is tau-b. Where items are missing, signs are
     replaced by their means over all rankings that agree with what is known, and so k by its mean (Jiao and Vert, 2018).
+    k is the inner product of these signs, and so positive semidefinite, with ties and missing items, too.
 
     Parameters
     ----------
@@ -220,7 +221,8 @@ class Kendall(_RankingKernel):
 class Mallows(_RankingKernel):
     """k(x, y) = exp(-decay |phi(x) - phi(y)|^2 / 4), phi the signs of `Kendall`.
 
-    Between complete rankings without ties it is exp(-decay d), where d is the number of discordant pairs.
+    Between complete rankings without ties it is exp(-decay d), where d is the number of discordant pairs. It is
+    positive semidefinite for every decay, with ties and missing items, too.
 
     Parameters
     ----------

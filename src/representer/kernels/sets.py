@@ -80,7 +80,7 @@ class SetKernel:
 
 
 class Intersection(SetKernel, Counts):
-    """k(A, B) = |A & B|."""
+    """k(A, B) = |A & B|; positive semidefinite, as the product of indicators."""
 
     features = Counts.features
 
@@ -89,7 +89,7 @@ class Intersection(SetKernel, Counts):
 
 
 class Subset(SetKernel, Counts):
-    """k(A, B) = 2^|A & B|, the number of common subsets.
+    """k(A, B) = 2^|A & B|, the number of common subsets; positive semidefinite, as a product over items.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class NormalizedSubset(SetKernel, Counts):
 
 
 class Jaccard(SetKernel, Counts):
-    """k(A, B) = |A & B| / |A | B|; 1 for two empty sets."""
+    """k(A, B) = |A & B| / |A | B|; 1 for two empty sets. It is positive semidefinite (Gower, 1971)."""
 
     def values(self, common: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         union = a + b - common

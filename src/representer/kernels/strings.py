@@ -20,7 +20,8 @@ class Spectrum(Counts):
     """k(s, t) = sum_u count(u in s) count(u in t) over all words u of k letters.
 
     With weights, words of 1, ..., k letters count: k(s, t) = sum_j w_j sum over words u of j letters (blended
-    spectrum). Time and memory grow with the total length of the strings, and hardly with k.
+    spectrum). Time and memory grow with the total length of the strings, and hardly with k. The kernel is positive
+    semidefinite for all k and weights, and with a ``compare`` that is.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ class Subsequence(Kernel):
     """k(s, t) = the sum of decay^l over words u of p letters and all occurrences of u as a subsequence of s and of t.
 
     l is the total length of the substrings of s and t that the occurrences span, from the first letter to the last, so
-    that gaps are penalised (Lodhi et al., 2002). p is ``length``.
+    that gaps are penalised (Lodhi et al., 2002). p is ``length``. The kernel is positive semidefinite for every length
+    and decay.
 
     Parameters
     ----------

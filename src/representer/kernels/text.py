@@ -104,7 +104,8 @@ class Words(TextKernel, Counts):
     """k(s, t) = sum_u idf(u)^2 count(u in s) count(u in t) over words u: the bag of words.
 
     Words are runs of two or more letters, digits and underscores, as in scikit-learn's vectorisers. Divide by the
-    lengths of texts with ``Normalized(Words())``.
+    lengths of texts with ``Normalized(Words())``. The kernel is positive semidefinite for all weights, with idf or
+    without, and with a ``compare`` that is.
 
     Parameters
     ----------
@@ -163,6 +164,8 @@ class Words(TextKernel, Counts):
 
 class Characters(TextKernel, Counts):
     """k(s, t) = sum_u idf(u)^2 count(u in s) count(u in t) over letter n-grams u, spaces included.
+
+    It is positive semidefinite for all weights, with idf or without, and with a ``compare`` that is.
 
     Parameters
     ----------

@@ -42,7 +42,8 @@ class RandomWalk(Kernel):
 
     That is 1'(I - decay A)^(-1) 1, where A is the adjacency matrix of the product graph. Without labels it is sum_ij
     u_i v_j / (1 - decay s_i t_j), with eigenvalues s and t of the two adjacency matrices and u and v the squared sums
-    of their eigenvectors: one decomposition per graph.
+    of their eigenvectors: one decomposition per graph. The kernel is positive semidefinite for every decay for which
+    the sum converges: it counts common walks, with positive weights.
 
     Parameters
     ----------

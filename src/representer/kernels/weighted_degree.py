@@ -27,7 +27,8 @@ class WeightedDegree(Counts):
     """k(s, t) = sum_d w_d (number of positions at which s and t have the same word of d letters), d = 1, ..., degree.
 
     With a shift, words up to that many positions apart count as well, those s positions apart 1 / (2 (s + 1)) in each
-    direction; the kernel stays positive semidefinite, as 1/2 + sum_s cos(s x) / (s + 1) is never negative.
+    direction. The kernel is positive semidefinite for all weights and shifts, as 1/2 + sum_s cos(s x) / (s + 1) is
+    never negative, and with a ``compare`` that is.
 
     Parameters
     ----------
