@@ -85,12 +85,15 @@ def test_a_table_without_columns():
 
 def test_scales_of_numbers():
     values = np.array([0.0, 1.0, 10.0, 100.0, np.nan])
-    log = logarithm(Treatment("x", "number"), values)
+    log = logarithm(Treatment("x", "number"), values, 0.0)
     np.testing.assert_allclose(log.transformed(values)[:2], [0.0, np.log(1.0 + 1.0 / log.unit)])
     assert "log(1 + x" in log.words
     assert np.isnan(log.transformed(values)[-1])
-    positive = logarithm(Treatment("x", "number"), values[1:])
-    np.testing.assert_allclose(positive.transformed(np.array([np.e, -1.0])), [1.0, np.log(1e-12)])
-    assert logarithm(Treatment("x", "number"), np.array([-1.0, 2.0])) is None
+    positive = logarithm(Treatment("x", "number"), values[1:], 1.0)
+    np.testing.assert_allclose(positive.transformed(np.array([np.e, -1.0])), [1.0, np.log(0.1)])
+    tiny = logarithm(Treatment("x", "number"), 1e-20 * values[1:], 1e-20)
+    np.testing.assert_allclose(tiny.transformed(np.array([1e-20, 0.0])), np.log([1e-20, 1e-21]))
+    assert logarithm(Treatment("x", "number"), np.array([-1.0, 2.0]), -1.0) is None
+    assert logarithm(Treatment("x", "number"), values[1:], 0.0).unit > 0.0  # zeros are in other rows
     spread = quantiles(Treatment("x", "number"), np.arange(101.0))
     np.testing.assert_allclose(spread.transformed(np.array([50.0, -5.0])), [0.0, ndtri(0.01)], atol=1e-12)

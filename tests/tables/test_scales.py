@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+import pytest
 
 from representer.tables import scales as chosen
 from representer.tables.column_plan import ColumnPlan, Treatment
@@ -48,7 +49,25 @@ def test_classes_and_counts_choose_scales_of_columns():
 
 def test_quantiles_are_those_of_all_rows(monkeypatch):
     monkeypatch.setattr(chosen, "ROWS_FOR_SCALES", 60)
-    monkeypatch.setattr(chosen, "logarithm", lambda treatment, values: None)
+    monkeypatch.setattr(chosen, "logarithm", lambda *args: None)
     plan, _ = chosen_scales(PLAN, Target("y", "regression", "squared"), FRAME, np.sin(np.log(LONG)), "t", 0)
     assert plan.treatments[0].transform == "quantiles"
     assert plan.treatments[0].knots[[0, -1]].tolist() == [LONG.min(), LONG.max()]
+
+
+def test_zeros_outside_the_sample_rule_out_a_logarithm(monkeypatch):
+    monkeypatch.setattr(chosen, "ROWS_FOR_SCALES", 60)
+    x = RNG.normal(size=150)
+    y = np.exp(2.0 * x) * np.exp(0.3 * RNG.normal(size=150))
+    sample = np.random.default_rng(0).permutation(150)[:60]
+    y[np.setdiff1d(np.arange(150), sample)[0]] = 0.0
+    assert not scales(y, x)[1].logarithm
+
+
+@pytest.mark.parametrize("least", [0.0, -1.0])
+def test_the_least_value_of_other_rows_counts(least):
+    y = np.sin(np.log(LONG))
+    target = Target("y", "regression", "squared")
+    plan, _ = chosen_scales(PLAN, target, FRAME, y, "t", 0, {"x": least, "y": y.min()})
+    found = plan.treatments[0]
+    assert found.transform == "" if least < 0.0 else found.transform != "logarithm" or found.unit > 0.0

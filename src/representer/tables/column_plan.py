@@ -14,6 +14,8 @@ from representer.tables.reading import TableError, nearest, polars_library
 
 KNOTS = 200
 """Number of quantiles of a quantile transform."""
+LOWEST, BELOW_LEAST = 1e-12, 0.1
+"""Where logarithms end: 1 + x / u at the first number, x at this fraction of the least value of the fit."""
 WORDS = {
     "category": "a categorical kernel; a level that was not in the table is unlike all others",
     "text": "a kernel on words, or on letters where cells are short",
@@ -37,7 +39,7 @@ class Treatment:
     unit: float = 0.0
     """The logarithm is log x, or with a unit u log(1 + x / u), for columns with zeros."""
     knots: np.ndarray | None = None
-    """Quantiles at evenly spaced probabilities."""
+    """Quantiles at evenly spaced probabilities; for the logarithm log x, the value to which smaller ones are raised."""
 
     @property
     def words(self) -> str:
@@ -106,9 +108,10 @@ class Treatment:
     def transformed(self, values: np.ndarray) -> np.ndarray:
         """Numbers on the scale that the kernel sees; values below the domain of a logarithm are clipped."""
         if self.transform == "logarithm":
+            lowest = LOWEST if self.knots is None else self.knots[0]
             with np.errstate(invalid="ignore"):
                 inner = values if self.unit == 0.0 else 1.0 + values / self.unit
-                return np.log(np.maximum(inner, 1e-12))
+                return np.log(np.maximum(inner, lowest))
         if self.transform == "quantiles":
             assert self.knots is not None
             return ndtri(np.interp(values, self.knots, np.linspace(0.01, 0.99, len(self.knots))))
@@ -124,13 +127,13 @@ def levels_of(column: Any, polars: Any) -> Any:
     return column.cast(polars.String).str.replace("(?i)^true$", "true").str.replace("(?i)^false$", "false")
 
 
-def logarithm(treatment: Treatment, values: np.ndarray) -> Treatment | None:
-    """The treatment by a logarithm, for nonnegative columns; None for others."""
-    there = values[np.isfinite(values)]
-    if there.min() < 0.0 or not np.any(there > 0.0):
+def logarithm(treatment: Treatment, values: np.ndarray, least: float) -> Treatment | None:
+    """The treatment by a logarithm, for columns whose ``least`` value is not negative; None for others."""
+    if least < 0.0 or not np.any(values > 0.0):
         return None
-    unit = 0.0 if there.min() > 0.0 else float(np.quantile(there[there > 0.0], 0.1))
-    return replace(treatment, transform="logarithm", unit=unit)
+    if least > 0.0:
+        return replace(treatment, transform="logarithm", knots=np.array([BELOW_LEAST * least]))
+    return replace(treatment, transform="logarithm", unit=float(np.quantile(values[values > 0.0], 0.1)))
 
 
 def quantiles(treatment: Treatment, values: np.ndarray) -> Treatment:

@@ -6,6 +6,7 @@ import platform
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any, TypedDict, Unpack
@@ -20,7 +21,7 @@ from representer.tables.machines import JUDGED_PART, Effort, fit_machine, route_
 from representer.tables.notebook import notebook_html
 from representer.tables.outcome import Finding, Outcome
 from representer.tables.reading import Table, TableError, nearest, read_table
-from representer.tables.scales import chosen_scales
+from representer.tables.scales import chosen_scales, least_values
 from representer.tables.splits import FOLDS, Split, split_rows
 from representer.tables.table_model import FittedRows, TableModel
 from representer.tables.targets import Target, target_of
@@ -78,6 +79,11 @@ class Job:
     def plan(self) -> ColumnPlan:
         """All usable columns as they are."""
         return ColumnPlan.of(self.types, self.target.name, (self.group,) if self.group else ())
+
+    @cached_property
+    def least(self) -> dict[str, float]:
+        """The least values of all rows: zeros among few of them must not meet a logarithm in the last fit."""
+        return least_values(self.plan, self.target, self.frame, self.y, self.table.source)
 
 
 class JobOptions(TypedDict, total=False):
@@ -276,7 +282,7 @@ class Fitting:
         job = self.job
         frame, y = job.frame[rows.tolist()], job.y[rows]
         if like is None:
-            plan, target = chosen_scales(job.plan, job.target, frame, y, job.table.source, job.seed)
+            plan, target = chosen_scales(job.plan, job.target, frame, y, job.table.source, job.seed, job.least)
         else:
             plan, target = like.columns, like.target
         searched = None if like is None else like.estimator.searched

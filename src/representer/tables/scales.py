@@ -25,18 +25,38 @@ MOST_COLUMNS_TRIED = 12
 ALPHAS = np.logspace(-4, 1.5, 12)
 
 
+def least_values(plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, source: str) -> dict[str, float]:
+    """The least value of each numeric column and of a numeric target, on which it depends which have logarithms."""
+    numbers = {each.name: each for each in plan.treatments if each.type == "number"}
+    found = {name: each.cells(frame[name], source).min() for name, each in numbers.items()}
+    found |= {} if target.is_classes else {target.name: float(y.min())}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def chosen_scales(
-    plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, source: str, seed: int
+    plan: ColumnPlan,
+    target: Target,
+    frame: Any,
+    y: np.ndarray,
+    source: str,
+    seed: int,
+    least: dict[str, float] | None = None,
 ) -> tuple[ColumnPlan, Target]:
-    """The plan with columns, and the target, on the scales with the smallest leave-one-out error on some rows."""
+    """The plan with columns, and the target, on the scales with the smallest leave-one-out error on some rows.
+
+    ``least`` are the `least_values` of all rows to which the scales will be applied, of these rows when not given.
+    """
+    least = least_values(plan, target, frame, y, source) if least is None else least
     count = max(ROWS_FOR_SCALES, min(len(y) // PART_FOR_SCALES, MOST_FOR_SCALES))
     some = np.sort(np.random.default_rng(seed).permutation(len(y))[:count])
     part, y = frame[some.tolist()], y[some]
-    target = _target_scale(plan, target, part, y, source)
+    if target.task == "regression" and least[target.name] > 0.0:
+        target = _target_scale(plan, target, part, y, source)
     targets = _targets(target, y)
     best = _error(plan, part, targets, source)
-    for treatment, values in _skewed(plan, part, source):
-        tried = [each for each in (logarithm(treatment, values), quantiles(treatment, values)) if each is not None]
+    for treatment, values in _skewed(plan, part, source, least):
+        log = logarithm(treatment, values, least[treatment.name])
+        tried = [each for each in (log, quantiles(treatment, values)) if each is not None]
         for candidate in tried:
             changed = plan.with_treatment(candidate)
             error = _error(changed, part, targets, source)
@@ -52,14 +72,16 @@ def _values(treatment: Treatment, frame: Any, source: str) -> np.ndarray:
     return treatment.cells(frame[treatment.name], source).to_numpy().astype(np.float64)
 
 
-def _skewed(plan: ColumnPlan, frame: Any, source: str) -> list[tuple[Treatment, np.ndarray]]:
+def _skewed(
+    plan: ColumnPlan, frame: Any, source: str, least: dict[str, float]
+) -> list[tuple[Treatment, np.ndarray]]:
     """Nonnegative numeric columns with a long tail, the longest first."""
     found = []
     for treatment in plan.treatments:
-        if treatment.type == "number":
+        if treatment.type == "number" and least.get(treatment.name, -1.0) >= 0.0:
             values = _values(treatment, frame, source)
             there = values[~np.isnan(values)]
-            if len(there) > 20 and there.min() >= 0.0 and np.ptp(there) > 0.0 and skew(there) > SKEWED:
+            if len(there) > 20 and np.ptp(there) > 0.0 and skew(there) > SKEWED:
                 found.append((float(skew(there)), treatment, values))
     found.sort(key=lambda each: -each[0])
     return [(treatment, values) for _, treatment, values in found[:MOST_COLUMNS_TRIED]]
@@ -89,7 +111,7 @@ def _error(plan: ColumnPlan, frame: Any, targets: np.ndarray, source: str) -> fl
 
 def _target_scale(plan: ColumnPlan, target: Target, frame: Any, y: np.ndarray, source: str) -> Target:
     """The target with its logarithm where that predicts the target itself better."""
-    if target.task != "regression" or not y.min() > 0.0 or not skew(y) > SKEWED_TARGET:
+    if not skew(y) > SKEWED_TARGET:
         return target
     X = _rows(plan, frame, source)
     plain = float(np.mean(_quick(X, y).loo_residuals_ ** 2))
