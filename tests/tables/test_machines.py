@@ -84,3 +84,22 @@ def test_routes_fit_the_memory():
 def test_landmarks_fit_the_time():
     assert landmarks_for(1_000_000, 30.0) < landmarks_for(100_000, 30.0) <= machines.MOST_LANDMARKS
     assert landmarks_for(300, 30.0) == 150
+
+
+def test_folds_leave_rows_of_each_class_to_fit():
+    y = np.array(["no"] * 37 + ["yes"] * 3)
+    folds = machines._folds(np.arange(40), y)
+    assert len(folds) == 4
+    assert all(len(np.unique(y[np.setdiff1d(np.arange(40), fold)])) == 2 for fold in folds)
+    y[37:39] = "no"
+    assert [39 in fold for fold in machines._folds(np.arange(40), y)] == [False, False, False]
+
+
+def test_rare_classes_are_searched_and_fitted(monkeypatch):
+    for name, value in (("EXACT_ROWS", 100), ("FEWEST_LANDMARKS", 20), ("ROWS_OF_SEARCH", 40), ("STRENGTH_ROWS", 40)):
+        monkeypatch.setattr(machines, name, value)
+    labels = np.where(X > np.sort(X)[-4], "yes", "no")
+    target = Target("y", "classification", "logistic", classes=("no", "yes"))
+    for seed in range(3):
+        model, _ = fit_machine(target, FRAME, labels, Effort(1.0, seed))
+        assert model.classes_.tolist() == ["no", "yes"]

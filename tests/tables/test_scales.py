@@ -71,3 +71,9 @@ def test_the_least_value_of_other_rows_counts(least):
     plan, _ = chosen_scales(PLAN, target, FRAME, y, "t", 0, {"x": least, "y": y.min()})
     found = plan.treatments[0]
     assert found.transform == "" if least < 0.0 else found.transform != "logarithm" or found.unit > 0.0
+
+
+def test_classes_that_a_random_sample_misses(monkeypatch):
+    monkeypatch.setattr(chosen, "ROWS_FOR_SCALES", 30)
+    labels = np.array(["no"] * 148 + ["yes"] * 2)
+    assert scales(labels, task="classification", classes=("no", "yes"))[0] in ("", "logarithm", "quantiles")

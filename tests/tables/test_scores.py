@@ -75,3 +75,11 @@ def test_folds_are_averaged_and_stay_in_range():
     assert found[0].upper <= 1.0
     assert found[1].lower >= 0.0
     assert compared[0].gain > 0.0
+
+
+def test_there_is_no_auc_of_one_class():
+    truth, target = np.array(["a"] * 9), Target("y", "classification", "logistic", classes=("a", "b"))
+    found = Predictions(truth, np.zeros(9, bool), probabilities=np.full((9, 2), 0.5))
+    score = scores.scores_of_rows(target, truth, found, 0)[-1]
+    assert score.metric == "AUC"
+    assert np.isnan([score.value, score.lower, score.upper]).all()

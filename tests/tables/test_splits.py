@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from representer.tables.splits import FOLDED_ROWS, split_rows, strata_of
+from representer.tables.splits import FOLDED_ROWS, random_rows, split_rows, strata_of
 
 RNG = np.random.default_rng(0)
 
@@ -52,3 +52,15 @@ def test_groups_stay_together():
 def test_numbers_with_few_values():
     assert len(np.unique(strata_of(np.array([0.0] * 90 + [1.0] * 10)))) == 2
     assert np.bincount(strata_of(RNG.normal(size=100))).min() == 10
+
+
+def test_random_rows_hold_each_class():
+    y = np.array(["no"] * 9990 + ["yes"] * 10)
+    some = random_rows(y, 300, 0)
+    assert len(np.unique(some)) == 300
+    assert np.sum(y[some] == "yes") == 10
+    assert len(random_rows(y, 20_000, 0)) == 10_000
+    many = np.repeat(np.arange(100), 100).astype(str)
+    assert len(np.unique(many[random_rows(many, 250, 0)])) == 100
+    numbers = random_rows(np.arange(100.0), 30, 0)
+    assert numbers.tolist() == np.random.default_rng(0).permutation(100)[:30].tolist()

@@ -14,6 +14,7 @@ from representer.tables.column_types import ColumnType
 from representer.tables.numeric_design import NumericDesign
 from representer.tables.outcome import Finding
 from representer.tables.scores import auc
+from representer.tables.splits import random_rows
 from representer.tables.targets import Target
 
 LEAK = 0.99
@@ -80,7 +81,7 @@ def _classes(target: Target, y: np.ndarray) -> list[Finding]:
 
 def _leaks(target: Target, frame: Any, y: np.ndarray, seed: int) -> list[Finding]:
     """Columns that alone predict the target, by cross-validation."""
-    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:LEAK_ROWS])
+    some = np.sort(random_rows(y, LEAK_ROWS, seed))
     part, y = frame[some.tolist()], y[some]
     if len(y) < 40:
         return []

@@ -22,7 +22,7 @@ from representer.tables.notebook import notebook_html
 from representer.tables.outcome import Finding, Outcome
 from representer.tables.reading import Table, TableError, nearest, read_table
 from representer.tables.scales import chosen_scales, least_values
-from representer.tables.splits import FOLDS, Split, split_rows
+from representer.tables.splits import FOLDS, Split, random_rows, split_rows
 from representer.tables.table_model import FittedRows, TableModel
 from representer.tables.targets import Target, target_of
 from representer.tables.verdict import STOPPED, verdict
@@ -237,11 +237,12 @@ class Fitting:
         treated = plan.treated(job.frame, job.table.source)
         self.findings = examine(job.types, job.target, treated, job.y, pairs[0], job.seed, job.split.time)
         self.tell("a first model")
-        some = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][0])[:QUICK_ROWS])
+        train, test = pairs[0]
+        some = np.sort(train[random_rows(job.y[train], QUICK_ROWS, job.seed)])
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", SEARCH_STOPPED)  # its short time limit is intended
             quick = self._fitted(some, replace(self.effort, seconds=QUICK_SECONDS, tell=_silent))
-        few = np.sort(np.random.default_rng(job.seed).permutation(pairs[0][1])[:QUICK_JUDGED])
+        few = np.sort(np.random.default_rng(job.seed).permutation(test)[:QUICK_JUDGED])
         self.judged.add(quick, (some, few))
         self._keep(quick, f"the model was fitted to {len(some):,} other rows")
         self.judged = JudgedRows(job)

@@ -19,6 +19,7 @@ from representer.estimators.quantile_regression import KernelQuantileRegression
 from representer.features.nystroem import Nystroem
 from representer.kernels import checks
 from representer.tables.reading import TableError
+from representer.tables.splits import random_rows
 from representer.tables.targets import Target
 
 EXACT_ROWS = 20_000
@@ -153,7 +154,7 @@ def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort, searc
         effort.tell(f"searching for a kernel by leave-one-out on {n:,} rows")
         model = _searcher(target, effort, 0.8).fit(frame, y)
         return model, f"{type(model).__name__}: kernel and strength by leave-one-out, {route.words}"
-    some = np.sort(np.random.default_rng(effort.seed).permutation(n)[: min(route.searched, ROWS_OF_SEARCH)])
+    some = np.sort(random_rows(y, min(route.searched, ROWS_OF_SEARCH), effort.seed))
     if searched is None:
         effort.tell(f"searching for a kernel by leave-one-out on {len(some):,} of {n:,} rows")
         searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), _search_targets(target, y[some]))
@@ -224,9 +225,9 @@ def _machine(target: Target, kernel: Any, searched: Any, rows: Any, y: np.ndarra
 
 def _strength(make: Any, target: Target, searched: Any, rows: Any, y: np.ndarray, effort: Effort) -> float:
     """The strength with the smallest loss on held-out rows, as far as time allows."""
-    order = np.random.default_rng(effort.seed).permutation(len(y))[:STRENGTH_ROWS]
-    folds, kernel = np.array_split(order, 4), searched.kernel_
-    tested = folds if len(order) < STRENGTH_ROWS else folds[:1]
+    order, kernel = random_rows(y, STRENGTH_ROWS, effort.seed), searched.kernel_
+    tested = _folds(order, y)
+    tested = tested if len(order) < STRENGTH_ROWS else tested[:1]
     if 0.75 * len(order) > 2 * STRENGTH_LANDMARKS:
         kernel = Nystroem(kernel, STRENGTH_LANDMARKS, random_state=effort.seed)
     unit = float(np.std(y)) if target.task == "quantiles" else 1.0
@@ -244,6 +245,15 @@ def _strength(make: Any, target: Target, searched: Any, rows: Any, y: np.ndarray
 
     start = int(np.argmin(np.abs(np.log(strengths / first))))
     return float(strengths[least(lambda i: loss(strengths[i]), len(strengths), start, 0.2 * effort.seconds)])
+
+
+def _folds(order: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+    """Quarters of some rows, each class spread over them; those whose rest has one class only are left out."""
+    if y.dtype.kind not in "OU":
+        return np.array_split(order, 4)
+    order = order[np.argsort(y[order], kind="stable")]
+    quarters = [order[start::4] for start in range(4)]
+    return [part for part in quarters if len(np.unique(y[np.setdiff1d(order, part)])) > 1]
 
 
 def least(value: Callable[[int], float], count: int, start: int, seconds: float) -> int:

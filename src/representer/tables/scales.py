@@ -12,6 +12,7 @@ from representer.estimators.kernel_ridge import KernelRidge
 from representer.kernels.stationary import RBF
 from representer.tables.column_plan import ColumnPlan, Treatment, logarithm, quantiles
 from representer.tables.numeric_design import NumericDesign
+from representer.tables.splits import random_rows
 from representer.tables.targets import Target
 
 ROWS_FOR_SCALES, PART_FOR_SCALES, MOST_FOR_SCALES = 500, 5, 1000
@@ -48,7 +49,7 @@ def chosen_scales(
     """
     least = least_values(plan, target, frame, y, source) if least is None else least
     count = max(ROWS_FOR_SCALES, min(len(y) // PART_FOR_SCALES, MOST_FOR_SCALES))
-    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:count])
+    some = np.sort(random_rows(y, count, seed))
     part, y = frame[some.tolist()], y[some]
     if target.task == "regression" and least[target.name] > 0.0:
         target = _target_scale(plan, target, part, y, source)

@@ -138,6 +138,8 @@ def scores_of_rows(target: Target, truth: np.ndarray, found: Any, seed: int) -> 
 
 def _auc_score(target: Target, truth: np.ndarray, found: Any, seed: int) -> Score:
     ones, score, n = truth == target.classes[1], found.probabilities[:, 1], len(truth)
+    if ones.all() or not ones.any():
+        return Score("AUC", np.nan, np.nan, np.nan, True)
     rng = np.random.default_rng(seed)
     resampled = []
     for _ in range(200):

@@ -12,6 +12,8 @@ ASIDE = 0.2
 FOLDS, REPETITIONS = 5, 2
 FOLDED_ROWS = 2000
 """Rows below which repeated folds are used, as a single set of rows set aside would be too small."""
+OF_EACH_CLASS = 10
+"""Rows of each class in a random sample, if there are as many."""
 BINS = 10
 """Number of bins of numeric targets for a stratified split."""
 
@@ -81,6 +83,21 @@ def _by_group(y: np.ndarray, groups: np.ndarray, seed: int) -> Split:
         )
     pairs = list(GroupKFold(FOLDS).split(np.empty(n), y, groups))
     return Split(pairs, f"whole groups are set aside in {FOLDS} folds")
+
+
+def random_rows(y: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Some row numbers in random order; of classes, which are words, at least `OF_EACH_CLASS` rows if there are.
+
+    The rows of rare classes are not random: a sample without a class says nothing about it, and most fits refuse it.
+    """
+    order = np.random.default_rng(seed).permutation(len(y))
+    if y.dtype.kind not in "OU" or count >= len(y):
+        return order[:count]
+    classes, codes = np.unique(y[order], return_inverse=True)
+    of_each = min(OF_EACH_CLASS, max(1, count // len(classes)))
+    first = np.concatenate([np.flatnonzero(codes == code)[:of_each] for code in range(len(classes))])
+    rest = np.setdiff1d(np.arange(len(order)), first)[: max(count - len(first), 0)]
+    return order[np.sort(np.concatenate([first, rest]))]
 
 
 def strata_of(y: np.ndarray) -> np.ndarray | None:
