@@ -7,6 +7,7 @@ import pytest
 
 from representer import KernelRidge
 from representer.kernels import RBF, Categorical, On, kernel_for
+from representer.kernels.frame_kernels import look_at
 from representer.testing import check_kernel
 
 RNG = np.random.default_rng(0)
@@ -110,3 +111,12 @@ def test_frames_that_say_nothing_are_refused():
         kernel_for(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="a is the same number in all rows; b is empty"):
         kernel_for(pd.DataFrame({"a": [1, 1], "b": [None, None]}))
+
+
+def test_declared_strings_are_what_they_are_declared():
+    names = [f"name{i}" for i in range(30)]
+    assert [look_at(pl.Series(names), "x", kind).kind for kind in ("", "text", "sequence")] == ["none", "word", "word"]
+    few = pl.Series(["a b c", "d e f"] * 30)
+    assert [look_at(few, "x", kind).kind for kind in ("", "text", "sequence")] == ["category", "text", "word"]
+    dna = pl.Series(["ACGTACGTACGT"[i % 5 :] for i in range(30)] + ["AACCGGTTAACC"] * 9)
+    assert [look_at(dna, "x", kind).kind for kind in ("", "text", "sequence")] == ["dna", "word", "dna"]

@@ -98,8 +98,16 @@ def test_folds_leave_rows_of_each_class_to_fit():
 def test_rare_classes_are_searched_and_fitted(monkeypatch):
     for name, value in (("EXACT_ROWS", 100), ("FEWEST_LANDMARKS", 20), ("ROWS_OF_SEARCH", 40), ("STRENGTH_ROWS", 40)):
         monkeypatch.setattr(machines, name, value)
-    labels = np.where(X > np.sort(X)[-4], "yes", "no")
+    labels = np.where(np.sort(X)[-4] < X, "yes", "no")
     target = Target("y", "classification", "logistic", classes=("no", "yes"))
     for seed in range(3):
         model, _ = fit_machine(target, FRAME, labels, Effort(1.0, seed))
         assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_proteins_that_all_differ_are_seen_by_the_kernel():
+    cells = ["".join(RNG.choice(list("ACDEFGHIKLMNPQRSTVWY"), 20)) for _ in range(60)]
+    frame, y = pl.DataFrame({"protein": cells}), np.array([float(cell.count("K")) for cell in cells])
+    for target in (Target("y", "regression", "squared"), Target("y", "counts", "poisson")):
+        model, _ = fit_machine(target, frame, y, Effort(0.2), declared={"protein": "sequence"})
+        assert "Characters" in repr(model.kernel_)

@@ -88,9 +88,11 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         self.verbose = verbose
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
-        """Fit to rows X and labels y."""
-        X = self._rows(X)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, declared: dict[str, str] | None = None
+    ) -> KernelClassifier:
+        """Fit to rows X and labels y; ``declared`` maps names of columns of strings to "text" or "sequence"."""
+        X = self._rows(X, declared)
         self.classes_, codes = check_labels(self, X, y)
         weights = check_weights(sample_weight, X)
         distinct = DistinctRows.of(X, codes[:, None], weights)

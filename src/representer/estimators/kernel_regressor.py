@@ -112,9 +112,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         self.verbose = verbose
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
-        """Fit to rows X and targets y of shape (n,) or (n, n_targets)."""
-        X = self._rows(X)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, declared: dict[str, str] | None = None) -> KernelRegressor:
+        """Fit to rows X and targets y of shape (n,) or (n, n_targets); columns of strings may be declared.
+
+        ``declared`` maps names of columns of a data frame to "text" or "sequence"; others are recognised.
+        """
+        X = self._rows(X, declared)
         y = check_targets(self, X, y)
         weights = check_weights(sample_weight, X)
         if self.criterion not in ("squared", "huber"):

@@ -52,7 +52,7 @@ class SearchedModel(KernelEstimator):
         tags.input_tags.pairwise = False
         return tags
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: Any, declared: dict[str, str] | None) -> Any:
         """Inputs of the kernel: a copy of numeric rows, sparse rows, data frames with other columns, or any inputs."""
         self._encoding = self._centre = None
         if is_precomputed(self.kernel):
@@ -63,7 +63,7 @@ class SearchedModel(KernelEstimator):
             rows = check_inputs(self, X, to_kernel(self.kernel), reset=True)
         elif needs_encoding(X):
             validate_data(self, X, skip_check_array=True)
-            self._encoding = TableEncoding.of(X)
+            self._encoding = TableEncoding.of(X, declared)
             return self._encoding.rows(X)
         else:
             rows = check_inputs(self, X, RBF(), reset=True)

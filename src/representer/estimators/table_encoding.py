@@ -104,9 +104,9 @@ class TableEncoding:
     """Kernels of columns that do not become numbers."""
 
     @classmethod
-    def of(cls, frame: Any) -> TableEncoding:
-        """The encoding by the types and contents of the columns."""
-        seen = [look_at(frame[name], name) for name in frame.columns]
+    def of(cls, frame: Any, declared: dict[str, str] | None = None) -> TableEncoding:
+        """The encoding by the types and contents of the columns; those of strings may be declared as in `look_at`."""
+        seen = [look_at(frame[name], name, (declared or {}).get(name, "")) for name in frame.columns]
         codes = tuple(ColumnCode.of(frame[column.name], column) for column in seen)
         if all(code.kind == "none" for code in codes):
             facts = "; ".join(f"{code.name} is {code.words}" for code in codes)

@@ -107,8 +107,8 @@ def kernel_for(frame: Any) -> FrameKernel:
 # ---- what a column is ----
 
 
-def look_at(column: Any, name: Any) -> Column:
-    """What a column holds."""
+def look_at(column: Any, name: Any, declared: str = "") -> Column:
+    """What a column holds; strings may be ``declared`` "text" or "sequence", whatever they look like."""
     gone = np.asarray(missing_entries(column))
     if gone.all():
         return Column(name, "none", "empty")
@@ -124,7 +124,7 @@ def look_at(column: Any, name: Any) -> Column:
         if not spread > 0.0:
             return Column(name, "none", "the same number in all rows")
         return Column(name, "number", f"numbers, with the standard deviation {spread:.2g}", gaps, spread)
-    return _objects(list(there), name, gaps)
+    return _objects(list(there), name, gaps, declared)
 
 
 def _is_levelled(column: Any) -> bool:
@@ -155,9 +155,9 @@ def _levels(there: Any, name: Any, gaps: bool) -> Column:
     return Column(name, "category", f"{count} level{'s' * (count != 1)}", gaps)
 
 
-def _objects(values: list, name: Any, gaps: bool) -> Column:
+def _objects(values: list, name: Any, gaps: bool, declared: str) -> Column:
     if all(isinstance(x, str) for x in values):
-        return _strings(values, name, gaps)
+        return _strings(values, name, gaps, declared)
     if all(isinstance(x, bool | np.bool_) for x in values):
         return _levels(values, name, gaps)
     if all(isinstance(x, set | frozenset) for x in values):
@@ -179,16 +179,17 @@ def _is_series(x: Any) -> bool:
     return values.dtype.kind in "iuf" and values.ndim in (1, 2)
 
 
-def _strings(values: list[str], name: Any, gaps: bool) -> Column:
+def _strings(values: list[str], name: Any, gaps: bool, declared: str) -> Column:
     count, n = len(set(values)), len(values)
     words = float(np.mean([len(x.split()) for x in values]))
-    if set("".join(values[:1000])) <= DNA_LETTERS and np.mean([len(x) for x in values]) >= DNA_LENGTH:
+    is_dna = set("".join(values[:1000])) <= DNA_LETTERS and np.mean([len(x) for x in values]) >= DNA_LENGTH
+    if is_dna and declared != "text":
         return Column(name, "dna", "sequences of A, C, G and T", gaps)
-    if count <= FEW_LEVELS or count <= LEVEL_SHARE * n:
+    if not declared and (count <= FEW_LEVELS or count <= LEVEL_SHARE * n):
         return _levels(values, name, gaps)
-    if words >= 3.0:
+    if words >= 3.0 and declared != "sequence":
         return Column(name, "text", f"texts of {words:.0f} words on average", gaps)
-    if count == n:
+    if count == n and not declared:
         return Column(name, "none", "a different word in each row, such as a name or an article number")
     return Column(name, "word", f"{count} different words", gaps)
 

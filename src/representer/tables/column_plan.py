@@ -170,6 +170,11 @@ class ColumnPlan:
         return polars_library().DataFrame(columns)
 
     @property
+    def strings(self) -> dict[str, str]:
+        """Columns of texts and of sequences."""
+        return {each.name: each.type for each in self.treatments if each.type in ("text", "sequence")}
+
+    @property
     def owners(self) -> dict[str, str]:
         """The table columns behind those that a kernel sees under other names."""
         return {name: each.name for each in self.treatments for name in each.wave_names}

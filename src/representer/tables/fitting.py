@@ -288,7 +288,7 @@ class Fitting:
             plan, target = like.columns, like.target
         searched = None if like is None else like.estimator.searched
         treated = plan.treated(frame, job.table.source)
-        estimator, route = fit_machine(target, treated, target.fitted_scale(y), effort, searched)
+        estimator, route = fit_machine(target, treated, target.fitted_scale(y), effort, searched, plan.strings)
         if target.logarithm:
             target = replace(target, smear=smear_of(estimator, target.fitted_scale(y)))
         return TableModel(plan, target, estimator, route, None, FittedRows(job.rows[rows], y))

@@ -146,18 +146,29 @@ class Route:
         return f"all {self.n:,} rows fitted in the span of {self.landmarks:,} landmarks (Nystroem), as {self.why}"
 
 
-def fit_machine(target: Target, frame: Any, y: np.ndarray, effort: Effort, searched: Any = None) -> tuple[Any, str]:
-    """The fitted model of a treated frame, and its route in words; ``searched`` holds a kernel found before."""
+def fit_machine(
+    target: Target,
+    frame: Any,
+    y: np.ndarray,
+    effort: Effort,
+    searched: Any = None,
+    declared: dict[str, str] | None = None,
+) -> tuple[Any, str]:
+    """The fitted model of a treated frame, and its route in words; ``searched`` holds a kernel found before.
+
+    ``declared`` are the columns of texts and sequences.
+    """
     n, is_loss = len(y), target.task in ("counts", "quantiles")
     route = Route.of(target, n, SPAN_PART * effort.seconds, effort.memory)
     if route.exact and not is_loss:
         effort.tell(f"searching for a kernel by leave-one-out on {n:,} rows")
-        model = _searcher(target, effort, 0.8).fit(frame, y)
+        model = _searcher(target, effort, 0.8).fit(frame, y, declared=declared)
         return model, f"{type(model).__name__}: kernel and strength by leave-one-out, {route.words}"
     some = np.sort(random_rows(y, min(route.searched, ROWS_OF_SEARCH), effort.seed))
     if searched is None:
         effort.tell(f"searching for a kernel by leave-one-out on {len(some):,} of {n:,} rows")
-        searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), _search_targets(target, y[some]))
+        targets = _search_targets(target, y[some])
+        searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), targets, declared=declared)
     rows = searched.rows_of(frame)
     centre = np.median(rows, axis=0) if isinstance(rows, np.ndarray) else None
     rows = _centred(rows, centre)

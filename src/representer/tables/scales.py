@@ -73,9 +73,7 @@ def _values(treatment: Treatment, frame: Any, source: str) -> np.ndarray:
     return treatment.cells(frame[treatment.name], source).to_numpy().astype(np.float64)
 
 
-def _skewed(
-    plan: ColumnPlan, frame: Any, source: str, least: dict[str, float]
-) -> list[tuple[Treatment, np.ndarray]]:
+def _skewed(plan: ColumnPlan, frame: Any, source: str, least: dict[str, float]) -> list[tuple[Treatment, np.ndarray]]:
     """Nonnegative numeric columns with a long tail, the longest first."""
     found = []
     for treatment in plan.treatments:
