@@ -151,3 +151,9 @@ def test_what_cannot_be_fitted(options, words):
 def test_too_few_rows():
     with pytest.raises(TableError, match="at least 20"):
         fit_table(HOUSES.head(10), "price")
+
+
+def test_rows_that_are_all_alike():
+    frame = pl.DataFrame({"smokes": ["yes", "no"] * 30, "ill": ["yes", "no"] * 30})
+    with pytest.raises(TableError, match="Only 2 rows are different in 'smokes' and 'ill'"):
+        fit_table(frame, "ill")

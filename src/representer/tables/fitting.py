@@ -13,6 +13,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from representer.estimators.searched_model import FEWEST
 from representer.tables.column_plan import ColumnPlan
 from representer.tables.column_types import TIMES_OF_DAY, ColumnType, column_types
 from representer.tables.doctor import examine
@@ -27,7 +28,7 @@ from representer.tables.table_model import FittedRows, TableModel
 from representer.tables.targets import Target, target_of
 from representer.tables.verdict import STOPPED, verdict
 
-FEWEST_ROWS = 20
+FEWEST_ROWS, SOME_ROWS = 20, 200
 MOST_SEED = 2**31
 QUICK_ROWS, QUICK_JUDGED, QUICK_SECONDS = 800, 2000, 0.5
 """Rows of the first model, rows it is judged on, and its time: it is returned if the fit is interrupted."""
@@ -125,11 +126,32 @@ def table_job(
         if groups.max() == 0:
             raise TableError(f"The column {group!r} has one group only; name a column that distinguishes groups.")
     plan = ColumnPlan.of(seen, target, (group,) if group else ())
-    plan.treated(frame.head(1), table.source)
+    plan.treated(frame.head(1), table.source)  # a column that cannot be read is said before anything else
     split = split_rows(y, seed, order=_order(plan, frame, table.source), groups=groups)
     if found.is_classes and any(len(np.unique(y[train])) < 2 for train, _ in split.pairs):
         raise TableError(f"Only one class of {target!r} is left when rows are set aside; give more rows of the others.")
-    return Job(table, seen, found, frame, rows, y, split, group, seed)
+    job = Job(table, seen, found, frame, rows, y, split, group, seed)
+    for train, _ in split.pairs:
+        _require_variety(job, train)
+    return job
+
+
+def _require_variety(job: Job, rows: np.ndarray) -> None:
+    """Raise unless some rows are different enough to compare kernels by leaving them out."""
+    for part in (rows[:SOME_ROWS], rows):  # a few rows usually suffice
+        treated = job.plan.treated(job.frame[part.tolist()], job.table.source)
+        distinct = len(np.unique(np.column_stack([treated.hash_rows().to_numpy(), _codes(job.y[part])]), axis=0))
+        if distinct >= FEWEST:
+            return
+    names = ", ".join(repr(each.name) for each in job.plan.treatments)
+    raise TableError(
+        f"Only {distinct} rows are different in {names} and {job.target.name!r}, which a table of them shows better "
+        f"than a model; add columns, or rows that differ."
+    )
+
+
+def _codes(y: np.ndarray) -> np.ndarray:
+    return np.unique(y, return_inverse=True)[1]
 
 
 def _order(plan: ColumnPlan, frame: Any, source: str) -> tuple[str, np.ndarray] | None:
