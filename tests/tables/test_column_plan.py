@@ -97,3 +97,10 @@ def test_scales_of_numbers():
     assert logarithm(Treatment("x", "number"), values[1:], 0.0).unit > 0.0  # zeros are in other rows
     spread = quantiles(Treatment("x", "number"), np.arange(101.0))
     np.testing.assert_allclose(spread.transformed(np.array([50.0, -5.0])), [0.0, ndtri(0.01)], atol=1e-12)
+
+
+def test_levels_do_not_depend_on_other_rows():
+    treatment = Treatment("x", "category")
+    both, one = (treatment.cells(pl.Series("x", values), "t").to_list() for values in ([1.0, 2.5, None], [1.0, None]))
+    assert both == ["1", "2.5", None]
+    assert one == ["1", None]

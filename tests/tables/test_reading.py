@@ -142,3 +142,10 @@ def test_nearest_names():
 
 def test_a_decimal_comma_is_no_separator():
     assert separator_of("a;b\n1,5;2,5\n3,5;4\n") == ";"
+
+
+def test_nan_in_frames_is_missing(tmp_path):
+    frame = pl.DataFrame({"x": [1.0, float("nan"), None], "w": ["a", None, "b"]})
+    assert read_table(frame).frame["x"].null_count() == 2
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").frame["x"].null_count() == 2

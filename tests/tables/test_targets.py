@@ -27,6 +27,7 @@ def test_tasks():
     assert found([3, 4, 5, 3], declared="category")[0].task == "classification"
     assert found([0, 2, 5, 0], "poisson")[0].task == "counts"
     assert found([0, 1, 1, 0], declared="number")[0].task == "regression"
+    assert found([1.0, 2.5, 1.0], declared="category")[0].classes == ("1", "2.5")
     assert found([1234567.0, 1234568.0, 1234567.0])[0].classes == ("1234567", "1234568")
     assert found([0.5, 2.0, 5.0], "quantiles:0.9,0.1")[0].quantiles == (0.1, 0.9)
     assert found([0.5, 2.0, 5.0], "huber")[0].loss == "huber"
@@ -61,3 +62,11 @@ def test_logarithms_return():
     np.testing.assert_allclose(target.fitted_scale(y), [0.0, 1.0])
     np.testing.assert_allclose(target.mean_of(np.array([0.0, 1.0])), 1.5 * y)
     np.testing.assert_allclose(target.end_of(np.array([0.0, 1.0])), y)
+
+
+def test_nan_is_missing():
+    nan = float("nan")
+    target, y, rows = found([1.5, nan, 2.5, 3.0])
+    assert (target.task, y.tolist(), rows.tolist()) == ("regression", [1.5, 2.5, 3.0], [0, 2, 3])
+    target, y, rows = found([0.0, nan, 1.0, 1.0])
+    assert (target.classes, rows.tolist()) == (("0", "1"), [0, 2, 3])

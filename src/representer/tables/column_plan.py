@@ -121,9 +121,10 @@ class Treatment:
 def levels_of(column: Any, polars: Any) -> Any:
     """Levels as strings, the same from files and from frames: integers without .0, booleans in lower case."""
     if column.dtype.is_float():
-        there = column.fill_nan(None)
-        whole = there.drop_nulls()
-        column = there.cast(polars.Int64) if (whole == whole.round()).all() and (whole.abs() < 1e15).all() else there
+        column = column.fill_nan(None)
+        whole = (column == column.round()) & (column.abs() < 1e15)
+        integers = column.cast(polars.Int64, strict=False).cast(polars.String)
+        column = integers.zip_with(whole, column.cast(polars.String))
     return column.cast(polars.String).str.replace("(?i)^true$", "true").str.replace("(?i)^false$", "false")
 
 

@@ -264,9 +264,10 @@ def _in_memory(frame: Any, source: str) -> Table:
 
 
 def _checked(frame: Any, source: str) -> Any:
+    """The frame with NaN as missing values."""
     if frame.height == 0:
         raise TableError(f"{source} has no rows; give a table with a row for each example.")
-    return frame
+    return frame.with_columns(column.fill_nan(None) for column in frame if column.dtype.is_float())
 
 
 def _from_pandas(column: Any, name: str, polars: Any) -> Any:

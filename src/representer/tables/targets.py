@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from representer.tables.column_plan import Treatment
+from representer.tables.column_plan import Treatment, levels_of
 from representer.tables.column_types import DECLARED, ColumnType
 from representer.tables.reading import Table, TableError, nearest, polars_library
 
@@ -101,7 +101,7 @@ def _loss(loss: str | None) -> tuple[str, tuple[float, ...]]:
 
 def _classes(column: Any, name: str, kind: ColumnType, rows: np.ndarray) -> tuple[Target, np.ndarray, np.ndarray]:
     polars = polars_library()
-    words = column.cast(polars.String) if not column.dtype.is_float() else column.map_elements(_short, polars.String)
+    words = levels_of(column, polars) if column.dtype.is_float() else column.cast(polars.String)
     y = np.array(words.str.strip_chars().to_list(), object)[rows].astype(str)
     classes = tuple(sorted(set(y.tolist())))
     if len(classes) > MOST_CLASSES:
@@ -110,7 +110,3 @@ def _classes(column: Any, name: str, kind: ColumnType, rows: np.ndarray) -> tupl
             f"--type {name}=number, otherwise merge rare ones."
         )
     return Target(name, "classification", "logistic", (), classes), y, rows
-
-
-def _short(value: float) -> str:
-    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else repr(value)
