@@ -1,9 +1,11 @@
 """Columns that decide come first, and sections follow the function that made the data."""
 
 import numpy as np
+import polars as pl
 import pytest
 
-from representer.tables.effects import column_effects
+from representer.tables.column_plan import Treatment
+from representer.tables.effects import _points, column_effects
 
 
 def test_effects(houses, houses_fit):
@@ -15,3 +17,7 @@ def test_effects(houses, houses_fit):
     assert all(low <= high for low, high in zip(size.lower, size.upper, strict=True))
     by_city = dict(zip(effects[1].points, effects[1].mean, strict=True))
     assert by_city["Oslo"] - by_city["Rome"] == pytest.approx(30.0, abs=7.0)
+
+
+def test_levels_of_a_column_named_count():
+    assert _points(pl.Series("count", ["a", "b", "b", None]), Treatment("count", "category")) == ["b", "a"]

@@ -29,3 +29,8 @@ def test_columns():
     np.testing.assert_allclose(X[:, 9:11], [[0, 1], [1, 0], [0, -1], [-1, 0]], atol=1e-6)  # wave of a day
     unseen = design.rows(frame.with_columns(c=pl.Series(["z"] * 4).cast(pl.Categorical)))
     assert not unseen[:, 2:4].any()
+
+
+def test_a_category_named_count():
+    frame = pl.DataFrame({"count": pl.Series(["a", "b", "a"]).cast(pl.Categorical)})
+    assert NumericDesign.of(frame).rows(frame).tolist() == [[1, 0], [0, 1], [1, 0]]

@@ -74,7 +74,7 @@ def _points(column: Any, treatment: Any) -> list[Any]:
     """Values of a column as they are in the table."""
     there = column.drop_nulls()
     if treatment.type == "category":
-        return there.value_counts(sort=True)[column.name].head(MOST_LEVELS_SHOWN).to_list()
+        return there.alias("level").value_counts(sort=True)["level"].head(MOST_LEVELS_SHOWN).to_list()
     keys = treatment.cells(there, "the table").to_numpy().astype(np.float64)
     low, high = np.quantile(keys, [0.01, 0.99])
     wanted = np.linspace(low, high, SECTION_POINTS)

@@ -50,7 +50,7 @@ def _part(column: Any) -> tuple[str, Any]:
         days = as_days(column)
         return "date", (float(np.nanmean(days)), float(np.nanstd(days)) or 1.0)
     if str(dtype).startswith("Categorical"):
-        counts = column.drop_nulls().value_counts(sort=True)[column.name].to_list()
+        counts = column.drop_nulls().alias("level").value_counts(sort=True)["level"].to_list()
         return "category", tuple(str(level) for level in counts[:MOST_LEVELS_OF_DESIGN])
     texts = column.fill_null("").to_list()
     short = np.mean([len(text.split()) for text in texts]) < 3.0
