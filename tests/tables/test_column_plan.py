@@ -1,8 +1,10 @@
 """Columns become the same at fit and at predict; what has changed is named with the row."""
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy.special import ndtri
@@ -104,3 +106,33 @@ def test_levels_do_not_depend_on_other_rows():
     both, one = (treatment.cells(pl.Series("x", values), "t").to_list() for values in ([1.0, 2.5, None], [1.0, None]))
     assert both == ["1", "2.5", None]
     assert one == ["1", None]
+
+
+def test_durations_and_times_of_frames():
+    clock = [datetime.time(6), datetime.time(12, 30), None]
+    frame = pl.DataFrame(
+        {"for": [datetime.timedelta(hours=6), datetime.timedelta(1), None], "at": clock, "y": [1, 2, 3]}
+    )
+    types = column_types(read_table(frame))
+    assert (types["for"].type, types["at"].type) == ("number", "date")
+    plan = ColumnPlan.of(types, "y")
+    treated = plan.treated(frame, "t")
+    assert treated["for"].to_list() == [0.25, 1.0, None]
+    np.testing.assert_allclose(treated["at (sine)"].to_list()[:2], [1.0, np.sin(25 / 24 * np.pi)], atol=1e-12)
+    words = frame.with_columns(at=pl.Series(["06:00", "12:30", None]))
+    assert plan.treated(words, "t").equals(treated)
+    pandas = pd.DataFrame({"for": pd.to_timedelta([6, 24], unit="h"), "at": clock[:2], "y": [1, 2]})
+    assert plan.treated(read_table(pandas).frame, "t")["for"].to_list() == [0.25, 1.0]
+    assert column_types(read_table(frame), {"at": "date"})["at"] == replace(types["at"], why="declared by you")
+    with pytest.raises(TableError, match="held times of day, and in t it is Int"):
+        plan.treated(frame.with_columns(at=pl.lit(6)), "t")
+
+
+def test_dates_of_frames_are_found_in_files():
+    days = [datetime.date(2020, 5, 1), datetime.date(2020, 5, 31)]
+    treatment = Treatment("d", "date")
+    for words in (["01.05.2020", "31.05.2020"], ["2020-05-01", "2020-05-31"]):
+        assert treatment.cells(pl.Series("d", words), "t").dt.date().to_list() == days
+    with pytest.raises(TableError, match="row 2 of t has 'soon'"):
+        treatment.cells(pl.Series("d", ["2020-05-01", "soon"]), "t")
+    assert treatment.cells(pl.Series("d", [None], pl.String), "t").to_list() == [None]

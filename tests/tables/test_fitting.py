@@ -157,3 +157,8 @@ def test_rows_that_are_all_alike():
     frame = pl.DataFrame({"smokes": ["yes", "no"] * 30, "ill": ["yes", "no"] * 30})
     with pytest.raises(TableError, match="Only 2 rows are different in 'smokes' and 'ill'"):
         fit_table(frame, "ill")
+
+
+def test_durations_do_not_order_rows():
+    frame = HOUSES.with_columns(lasted=pl.Series(SIZE).cast(pl.Int64).cast(pl.Duration("ms")))
+    assert not fitting.table_job(frame, "price").split.time

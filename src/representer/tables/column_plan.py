@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from representer.tables.column_types import TIMES_OF_DAY, ColumnType, parsed_dates, plain_numbers
+from representer.tables.column_types import (
+    TIMES_OF_DAY,
+    ColumnType,
+    format_of_cells,
+    is_duration,
+    is_time,
+    parsed_dates,
+    plain_numbers,
+)
 from representer.tables.outcome import TableColumn
 from representer.tables.reading import TableError, nearest, polars_library
 
+DAY = 86_400_000_000
+"""Microseconds of a day."""
 KNOTS = 200
 """Number of quantiles of a quantile transform."""
 LOWEST, BELOW_LEAST = 1e-12, 0.1
@@ -61,19 +71,33 @@ class Treatment:
     def cells(self, column: Any, source: str) -> Any:
         """The column with the type it had in the fit; an error names a cell of another type."""
         polars = polars_library()
-        words, dtype = str(column.dtype) == "String", column.dtype
+        words = str(column.dtype) == "String"
         if self.type == "number":
+            if is_duration(column):
+                return column.dt.total_microseconds() / DAY
             read = self._numbers(column, polars) if words else column.cast(polars.Float64, strict=False)
             return self._checked(column, read.fill_nan(None), source, "numbers")
         if self.type == "date":
-            if words:
-                return self._checked(column, parsed_dates(column.str.strip_chars(), self.format), source, "dates")
-            if not dtype.is_temporal():
-                raise TableError(f"Column {self.name!r} held dates, and in {source} it is {dtype}; give dates there.")
-            return column
+            return self._dates(column, source, polars)
         if self.type == "category":
             return levels_of(column, polars)
         return column if words else column.cast(polars.String)
+
+    def _dates(self, column: Any, source: str, polars: Any) -> Any:
+        """Datetimes, or times of day as datetimes of one day."""
+        is_time_of_day, held = self.format in TIMES_OF_DAY, "times of day" if self.format in TIMES_OF_DAY else "dates"
+        if str(column.dtype) == "String":
+            words = column.str.strip_chars()
+            return self._checked(
+                column, parsed_dates(words, format_of_cells(words.drop_nulls(), self.format)), source, held
+            )
+        if is_time_of_day and is_time(column):
+            return (column.cast(polars.Int64) // 1000).cast(polars.Datetime("us"))
+        if not column.dtype.is_temporal() or is_duration(column) or is_time(column):
+            raise TableError(
+                f"Column {self.name!r} held {held}, and in {source} it is {column.dtype}; give {held} there."
+            )
+        return column
 
     def _numbers(self, column: Any, polars: Any) -> Any:
         return plain_numbers(column.str.strip_chars(), self.format).cast(polars.Float64, strict=False)
@@ -98,7 +122,7 @@ class Treatment:
         if self.type == "number":
             return [polars.Series(self.name, self.transformed(cells.to_numpy().astype(np.float64)), nan_to_null=True)]
         if self.type == "date" and self.format in TIMES_OF_DAY:
-            turn = 2.0 * np.pi * cells.dt.epoch("us").cast(polars.Float64).to_numpy() / 86_400e6
+            turn = 2.0 * np.pi * (cells.dt.epoch("us") % DAY).cast(polars.Float64).to_numpy() / DAY
             waves = zip(self.wave_names, (np.sin(turn), np.cos(turn)), strict=True)
             return [polars.Series(name, wave, nan_to_null=True) for name, wave in waves]
         if self.type == "category":

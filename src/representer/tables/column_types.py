@@ -25,7 +25,8 @@ TIME_ENDINGS = (
     *("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", "T%H:%M:%S%.f", " %H:%M:%S%.f", "T%H:%M:%SZ"),
     *("T%H:%M:%S%.fZ", "T%H:%M:%S%.f%z", " %H:%M:%S%.f%z", " %I:%M %p", " %I:%M:%S %p"),
 )
-TIMES_OF_DAY = ("%H:%M", "%H:%M:%S")
+TIME = "%H:%M:%S"
+TIMES_OF_DAY = ("%H:%M", TIME)
 ID_NAME = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|idx|rownames?|unnamed.*)$")
 """Names of integer columns that only identify rows."""
 PROTEIN_LETTERS = set("ACDEFGHIKLMNPQRSTVWYXacdefghiklmnpqrstvwyx-")
@@ -93,6 +94,8 @@ def _declared(there: Any, kind: str, commas_separate: bool) -> tuple[str, str, s
     how = ""
     if kind == "number" and _is_words(there):
         how = _number_format(there.str.strip_chars(), commas_separate)
+    if kind == "date" and is_time(there):
+        how = TIME
     if kind == "date" and _is_words(there):
         how = date_format(there) or ""
         if not how:
@@ -112,9 +115,11 @@ def _found(there: Any, name: str, missing: int, distinct: int, commas_separate: 
     dtype = there.dtype
     if dtype.is_numeric():
         return _numbers(there.to_numpy().astype(np.float64), name, distinct, "")
+    if is_duration(there):
+        return "number", f"durations from {there.min()} to {there.max()}, in days", ""
     if dtype.is_temporal():
-        kind = "times" if str(dtype).startswith(("Time", "Duration")) else "dates"
-        return "date", f"{kind} from {there.min()} to {there.max()}", ""
+        times = is_time(there)
+        return "date", f"{'times' if times else 'dates'} from {there.min()} to {there.max()}", TIME * times
     if not _is_words(there):
         if str(dtype).startswith(("Categorical", "Enum", "Boolean")):
             return "category", f"{distinct} levels by its type", ""
@@ -222,6 +227,25 @@ def parsed_dates(words: Any, how: str) -> Any:
         return padded.str.to_date(form, strict=False).cast(polars_library().Datetime("us"))
     found = padded.str.to_datetime(form, strict=False, time_unit="us")
     return found.dt.replace_time_zone(None) if "%z" in form else found
+
+
+def is_duration(column: Any) -> bool:
+    """Whether a column holds differences of times, which are numbers."""
+    return str(column.dtype).startswith("Duration")
+
+
+def is_time(column: Any) -> bool:
+    """Whether a column holds times without a date."""
+    return str(column.dtype) == "Time"
+
+
+def format_of_cells(words: Any, fitted: str) -> str:
+    """The format of dates to predict for: that of the fit, found again where the fit had none or times of day."""
+    if fitted in TIMES_OF_DAY:
+        return _first_format(words, TIMES_OF_DAY) or fitted
+    if fitted or not len(words):
+        return fitted
+    return date_format(words) or date_format(words.head(1)) or DATE_FORMATS[0]  # a wrong cell is found by the others
 
 
 def _is_words(column: Any) -> bool:

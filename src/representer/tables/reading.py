@@ -276,8 +276,8 @@ def _from_pandas(column: Any, name: str, polars: Any) -> Any:
         words = [None if code < 0 else str(column.cat.categories[code]) for code in column.cat.codes]
         return polars.Series(name, words, polars.String).cast(polars.Categorical)
     gone, kind = np.asarray(column.isna(), bool), column.dtype.kind
-    if kind == "M":
-        return polars.Series(name, column.to_numpy(dtype="datetime64[us]"))
+    if kind in "mM":
+        return polars.Series(name, column.to_numpy(dtype="datetime64[us]" if kind == "M" else "timedelta64[us]"))
     if kind == "b":
         words = [None if out else str(bool(value)).lower() for value, out in zip(column, gone, strict=True)]
         return polars.Series(name, words, polars.String).cast(polars.Categorical)
