@@ -28,7 +28,7 @@ from representer.tables.table_model import FittedRows, TableModel
 from representer.tables.targets import Target, target_of
 from representer.tables.verdict import STOPPED, verdict
 
-FEWEST_ROWS, SOME_ROWS = 20, 200
+FEWEST_ROWS, ROWS_AT_FIRST = 20, 200
 MOST_SEED = 2**31
 QUICK_ROWS, QUICK_JUDGED, QUICK_SECONDS = 800, 2000, 0.5
 """Rows of the first model, rows it is judged on, and its time: it is returned if the fit is interrupted."""
@@ -138,7 +138,7 @@ def table_job(
 
 def _require_variety(job: Job, rows: np.ndarray) -> None:
     """Raise unless some rows are different enough to compare kernels by leaving them out."""
-    for part in (rows[:SOME_ROWS], rows):  # a few rows usually suffice
+    for part in (rows[:ROWS_AT_FIRST], rows):  # a few rows usually suffice
         treated = job.plan.treated(job.frame[part.tolist()], job.table.source)
         distinct = len(np.unique(np.column_stack([treated.hash_rows().to_numpy(), _codes(job.y[part])]), axis=0))
         if distinct >= FEWEST:
