@@ -136,3 +136,11 @@ def test_dates_of_frames_are_found_in_files():
     with pytest.raises(TableError, match="row 2 of t has 'soon'"):
         treatment.cells(pl.Series("d", ["2020-05-01", "soon"]), "t")
     assert treatment.cells(pl.Series("d", [None], pl.String), "t").to_list() == [None]
+
+
+@pytest.mark.parametrize(("form", "good", "bad"), [("1.000,0", "1.234,5", "1.5"), ("1,000.0", "1,234.5", "1,5")])
+def test_numbers_with_thousands_are_not_read_in_another_format(form, good, bad):
+    treatment = Treatment("x", "number", form)
+    assert treatment.cells(pl.Series("x", [good, "7", None]), "t").to_list() == [1234.5, 7.0, None]
+    with pytest.raises(TableError, match=f"holds numbers such as {form}, but row 2 of t has '{bad}'"):
+        treatment.cells(pl.Series("x", [good, bad]), "t")

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from representer.tables.column_types import (
+    GROUPED,
     TIMES_OF_DAY,
     ColumnType,
     format_of_cells,
@@ -76,7 +77,8 @@ class Treatment:
             if is_duration(column):
                 return column.dt.total_microseconds() / DAY
             read = self._numbers(column, polars) if words else column.cast(polars.Float64, strict=False)
-            return self._checked(column, read.fill_nan(None), source, "numbers")
+            like = f"numbers such as {self.format}" if self.format in GROUPED else "numbers"
+            return self._checked(column, read.fill_nan(None), source, like)
         if self.type == "date":
             return self._dates(column, source, polars)
         if self.type == "category":
@@ -111,7 +113,7 @@ class Treatment:
                 f"Column {self.name!r} holds {what}, but row {wrong[0] + 1} of {source} has {column[int(wrong[0])]!r}; "
                 f"correct it or leave the cell empty, or fit with --type {self.name}=category."
             )
-        if what == "numbers" and bool(read.is_infinite().any()):
+        if self.type == "number" and bool(read.is_infinite().any()):
             raise TableError(f"Column {self.name!r} of {source} has infinite values; leave those cells empty.")
         return read
 

@@ -185,8 +185,10 @@ def _number_format(words: Any, commas_separate: bool) -> str:
 
 
 def plain_numbers(words: Any, how: str) -> Any:
-    """Words with decimal points and without thousands separators."""
+    """Words with decimal points and without thousands separators; null where separators are in other places."""
     if how in GROUPED:
+        form, _, small = GROUPED[how]
+        words = words.set(~(words.str.contains(form) | words.str.contains(small)), None)
         words = words.str.replace_all(how[1], "", literal=True)
     return words.str.replace(",", ".", literal=True) if how in (",", "1.000,0") else words
 
