@@ -144,3 +144,14 @@ def test_numbers_with_thousands_are_not_read_in_another_format(form, good, bad):
     assert treatment.cells(pl.Series("x", [good, "7", None]), "t").to_list() == [1234.5, 7.0, None]
     with pytest.raises(TableError, match=f"holds numbers such as {form}, but row 2 of t has '{bad}'"):
         treatment.cells(pl.Series("x", [good, bad]), "t")
+
+
+def test_words_that_become_numbers_are_told():
+    frame = pl.DataFrame({"city": ["Oslo", "Rome", None], "zip": ["0123", "12a", "77"], "y": [1, 2, 3]})
+    plan = ColumnPlan.of(column_types(read_table(frame), {"city": "category", "zip": "category"}), "y")
+    for cells in ([1, 2, None], ["1", " 2.5", None]):
+        with pytest.raises(TableError, match=r"'city' held words only, and in new\.csv it holds numbers only"):
+            plan.treated(frame.with_columns(city=pl.Series(cells)), "new.csv")
+    assert plan.treated(frame.with_columns(city=pl.lit(None)), "t")["city"].null_count() == 3
+    assert plan.treated(frame.with_columns(city=pl.Series(["1", "Oslo", None])), "t")["city"].to_list() == ["1", "Oslo", None]
+    assert plan.treated(frame.with_columns(zip=pl.Series([1, 2, 77])), "t")["zip"].to_list() == ["1", "2", "77"]

@@ -10,6 +10,8 @@ from scipy.special import ndtri
 
 from representer.tables.column_types import (
     GROUPED,
+    NO_NUMBERS,
+    NUMERIC,
     TIMES_OF_DAY,
     ColumnType,
     format_of_cells,
@@ -81,6 +83,11 @@ class Treatment:
             return self._checked(column, read.fill_nan(None), source, like)
         if self.type == "date":
             return self._dates(column, source, polars)
+        if self.format == NO_NUMBERS and _is_numbers(column):
+            raise TableError(
+                f"Column {self.name!r} held words only, and in {source} it holds numbers only, which the model cannot "
+                "know; give the column of the fit, or fit again."
+            )
         if self.type == "category":
             return levels_of(column, polars)
         return column if words else column.cast(polars.String)
@@ -142,6 +149,14 @@ class Treatment:
             assert self.knots is not None
             return ndtri(np.interp(values, self.knots, np.linspace(0.01, 0.99, len(self.knots))))
         return values
+
+
+def _is_numbers(column: Any) -> bool:
+    """Whether all cells are numbers."""
+    there = column.drop_nulls()
+    if str(column.dtype) == "String":
+        return len(there) > 0 and bool(there.str.strip_chars().str.contains(NUMERIC).all())
+    return len(there) > 0 and bool(column.dtype.is_numeric())
 
 
 def levels_of(column: Any, polars: Any) -> Any:

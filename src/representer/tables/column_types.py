@@ -42,6 +42,7 @@ GROUPED = {
 MONTH = r"^(\d{1,2}[- ])?[A-Za-z]{3,9}[- .]"
 NEARLY = 0.5
 """Fraction of numbers from which the other words of a column are reported."""
+NO_NUMBERS = "words"
 DAY_FIRST = ", the day first"
 DECLARED = "declared by you"
 LEADING_ZERO = r"^[+-]?0\d"
@@ -55,7 +56,10 @@ class ColumnType:
     type: str
     why: str
     format: str = ""
-    """Format of dates and times; for numbers, "," is a decimal comma, "1,000.0" and "1.000,0" group thousands."""
+    """Format of dates and times; for numbers, "," is a decimal comma, "1,000.0" and "1.000,0" group thousands.
+
+    For others `NO_NUMBERS` where no cell is a number.
+    """
     missing: int = 0
     distinct: int = 0
 
@@ -87,6 +91,8 @@ def type_of(column: Any, declared: str | None = None, commas_separate: bool = Fa
         kind, why, how = _declared(there, declared, commas_separate)
     else:
         kind, why, how = _found(there, column.name, missing, distinct, commas_separate)
+    if kind in ("category", "text", "sequence") and not has_numbers(there):
+        how = NO_NUMBERS
     return ColumnType(column.name, kind, why, how, missing, distinct)
 
 
@@ -229,6 +235,14 @@ def parsed_dates(words: Any, how: str) -> Any:
         return padded.str.to_date(form, strict=False).cast(polars_library().Datetime("us"))
     found = padded.str.to_datetime(form, strict=False, time_unit="us")
     return found.dt.replace_time_zone(None) if "%z" in form else found
+
+
+def has_numbers(there: Any) -> bool:
+    """Whether some of these cells are numbers."""
+    if there.dtype.is_numeric():
+        return True
+    words = there.unique().cast(polars_library().String, strict=False) if not there.dtype.is_nested() else there.head(0)
+    return bool(words.str.strip_chars().str.contains(NUMERIC).any())
 
 
 def is_duration(column: Any) -> bool:
