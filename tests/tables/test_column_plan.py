@@ -40,6 +40,7 @@ def test_every_type_becomes_what_a_kernel_takes():
 
 
 def test_levels_are_the_same_from_files_and_frames():
+    assert Treatment("c", "category").cells(pl.Series([" a", "a "]), "t").to_list() == ["a", "a"]
     category, numbers = Treatment("c", "category"), [["1", "2", None], [1, 2, None], [1.0, 2.0, None]]
     for values in numbers:
         assert category.cells(pl.Series("c", values), "t").to_list() == ["1", "2", None]

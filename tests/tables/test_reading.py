@@ -149,3 +149,11 @@ def test_nan_in_frames_is_missing(tmp_path):
     assert read_table(frame).frame["x"].null_count() == 2
     frame.write_parquet(tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet").frame["x"].null_count() == 2
+
+
+def test_markers_of_missing_values_may_have_spaces(tmp_path):
+    text = "age, work, kind\n39, State, a\n?, ?, b\n NA,\tnull , \n"
+    frame = read_table(written(tmp_path / "t.csv", text)).frame
+    assert frame["age"].to_list() == ["39", None, None]
+    assert frame["work"].to_list() == [" State", None, None]
+    assert frame["kind"].to_list() == [" a", " b", None]

@@ -160,13 +160,13 @@ def _is_numbers(column: Any) -> bool:
 
 
 def levels_of(column: Any, polars: Any) -> Any:
-    """Levels as strings, the same from files and from frames: integers without .0, booleans in lower case."""
+    """Levels as strings, the same from all sources: integers without .0, booleans in lower case, no outer spaces."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
         whole = (column == column.round()) & (column.abs() < 1e15)
         integers = column.cast(polars.Int64, strict=False).cast(polars.String)
         column = integers.zip_with(whole, column.cast(polars.String))
-    return column.cast(polars.String).str.replace("(?i)^true$", "true").str.replace("(?i)^false$", "false")
+    return column.cast(polars.String).str.strip_chars().str.replace("(?i)^true$", "true").str.replace("(?i)^false$", "false")
 
 
 def logarithm(treatment: Treatment, values: np.ndarray, least: float) -> Treatment | None:

@@ -153,7 +153,7 @@ def _csv(content: bytes, path: Path, polars: Any) -> tuple[Any, str]:
 
 
 def _parsed(text: str, separator: str, names: list[str], quote: str | None, polars: Any) -> Any:
-    return polars.read_csv(
+    frame = polars.read_csv(
         io.BytesIO(text.encode()),
         separator=separator,
         infer_schema=False,
@@ -162,6 +162,9 @@ def _parsed(text: str, separator: str, names: list[str], quote: str | None, pola
         quote_char=quote,
         truncate_ragged_lines=False,
     )
+    every = polars.all()
+    is_missing = every.str.strip_chars().is_in(list(MISSING_WORDS))  # a space may follow a separator
+    return frame.with_columns(polars.when(is_missing).then(None).otherwise(every).name.keep())
 
 
 def _plain_rows(text: str, separator: str, width: int) -> int:
