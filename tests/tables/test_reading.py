@@ -157,3 +157,9 @@ def test_markers_of_missing_values_may_have_spaces(tmp_path):
     assert frame["age"].to_list() == ["39", None, None]
     assert frame["work"].to_list() == [" State", None, None]
     assert frame["kind"].to_list() == [" a", " b", None]
+
+
+def test_a_cell_that_never_ends(tmp_path):
+    for text in ('a,b\n1,"' + 140_000 * "x" + '"\n', '"a,' + 140_000 * "x" + "\n1,2\n"):
+        with pytest.raises(TableError, match=r"field larger than field limit.*a quote that is not closed"):
+            read_table(written(tmp_path / "t.csv", text))

@@ -134,9 +134,12 @@ def _csv(content: bytes, path: Path, polars: Any) -> tuple[Any, str]:
     if first.startswith(("<!doctype", "<html", "<?xml", "{", "%pdf")):
         raise TableError(f"{path} is not a table but looks like HTML, XML, JSON or PDF; export it as CSV or Parquet.")
     text = EMPTY_LINES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    separator = separator_of(text)
-    text = _single_spaced(text) if separator == " " else text
-    header = next(csv.reader(io.StringIO(text), delimiter=separator))
+    try:
+        separator = separator_of(text)
+        text = _single_spaced(text) if separator == " " else text
+        header = next(csv.reader(io.StringIO(text), delimiter=separator))
+    except csv.Error as error:
+        raise TableError(_not_csv(path, error)) from None
     names = [name.strip() for name in header]
     _require_names([names[0] or UNNAMED, *names[1:]], path)
     names[0] = names[0] or UNNAMED
@@ -252,8 +255,12 @@ def _fault_of(text: str, separator: str, width: int, path: Path) -> str:
                     f"that contain {separator!r} in quotes, or remove the extra cells."
                 )
     except csv.Error as error:
-        return f"{path} is not a table: {error}; look for a quote that is not closed."
+        return _not_csv(path, error)
     return f"{path} is not a table that can be read; export it again as CSV with quotes, or as Parquet."
+
+
+def _not_csv(path: Path, error: csv.Error) -> str:
+    return f"{path} is not a table: {error}; look for a quote that is not closed, or export it as Parquet."
 
 
 # ---- memory ----
