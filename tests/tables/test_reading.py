@@ -1,5 +1,6 @@
 """Tables are read as they were written, and what is no table says so in a sentence."""
 
+import contextlib
 import gzip
 
 import numpy as np
@@ -40,9 +41,22 @@ def test_rare_separators_empty_lines_and_a_column_without_a_name(tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_encodings(tmp_path, encoding):
-    frame = read_table(written(tmp_path / "t.csv", "städte,n\nKöln,1\nZürich,2\n", encoding)).frame
+    path = written(tmp_path / "t.csv", "städte,n\nKöln,1\nZürich,2\n", encoding)
+    told = pytest.warns(UserWarning, match="read as Windows-1252") if encoding == "cp1252" else contextlib.nullcontext()
+    with told:
+        frame = read_table(path).frame
     assert frame.columns == ["städte", "n"]
     assert frame["städte"].to_list() == ["Köln", "Zürich"]
+    assert read_table(path, encoding).frame.equals(frame)
+
+
+def test_encodings_that_are_named(tmp_path):
+    path = written(tmp_path / "t.csv", "mesto,n\nBrno,1\nPlzeň,2\n", "cp1250")
+    assert read_table(path, "cp1250").frame["mesto"].to_list() == ["Brno", "Plzeň"]
+    with pytest.raises(TableError, match="There is no encoding 'klingon'"):
+        read_table(path, "klingon")
+    with pytest.raises(TableError, match="is not in the encoding utf-8"):
+        read_table(path, "utf-8")
 
 
 def test_gz_and_parquet(tmp_path):

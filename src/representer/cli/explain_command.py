@@ -14,7 +14,7 @@ from representer.tables.reading import TableError, read_table
 
 def run(options: Namespace) -> int:
     """Explain one row."""
-    model, table = table_model(options.model), read_table(options.table)
+    model, table = table_model(options.model), read_table(options.table, options.encoding)
     if not 1 <= options.row <= len(table):
         raise TableError(f"--row is {options.row}, and {table.source} has the rows 1 to {len(table):,}.")
     if options.top < 1:

@@ -24,7 +24,7 @@ from representer.tables.scores import score_names
 from representer.tables.table_model import held_out_columns
 
 FILES = ("model.repr", "report.html", "report.json", "test_predictions.csv", "fit.toml")
-DEFAULTS: dict[str, Any] = {"time_limit": 300.0, "loss": "", "group": "", "seed": 0, "memory": ""}
+DEFAULTS: dict[str, Any] = {"time_limit": 300.0, "loss": "", "group": "", "seed": 0, "memory": "", "encoding": ""}
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 SIZE = re.compile(r"^\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?B?)\s*$", re.IGNORECASE)
 RELATION = re.compile(r"^\s*([\w ]+?)\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$")
@@ -41,6 +41,7 @@ class Decisions:
     group: str
     seed: int
     memory: str
+    encoding: str
     types: dict[str, str]
 
     @property
@@ -76,6 +77,7 @@ def run(options: Namespace) -> int:
         types=decisions.types,
         group=decisions.group or None,
         seed=decisions.seed,
+        encoding=decisions.encoding or None,
     )
     require_scores(requirements, score_names(job.target))
     if options.plan:

@@ -58,6 +58,8 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument("--top", type=int, default=5, help="training rows to show")
     info = command("info", "Show what a model file holds.")
     info.add_argument("model", help="the model.repr of a fit")
+    for each in (predict, explain):
+        each.add_argument("--encoding", help="of a CSV file, such as latin-1 (default: recognised)")
     for each in (predict, explain, info):
         each.add_argument("--json", action="store_true", help="the result as JSON")
     demo = command("demo", "Fit, judge and explain a table that comes with the library, in under a minute.")
@@ -78,6 +80,7 @@ def _fit_options(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--type", action="append", default=[], metavar="COLUMN=TYPE", help="number, category, date, "
                      "text, sequence or skipped; may be repeated")  # fmt: skip
     fit.add_argument("--group", help="a column whose groups are set aside as a whole")
+    fit.add_argument("--encoding", help="of a CSV file, such as latin-1 (default: recognised)")
     fit.add_argument("--memory", help="memory in addition to the table, such as 4GB (default: the machine's)")
     fit.add_argument("--seed", type=int, help="random seed (default: 0)")
     fit.add_argument("--config", help="a fit.toml whose decisions are repeated; options take precedence")

@@ -10,7 +10,7 @@ from typing import Any
 from representer.cli.main import OK
 from representer.cli.output import require_folder, require_free, write_by_rename
 from representer.io import load
-from representer.tables.reading import TableError
+from representer.tables.reading import TableError, read_table
 from representer.tables.table_model import TableModel
 
 
@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
             raise TableError(f"There is no folder {out.parent} for {out.name}; make it, or choose another place.")
         require_folder(out.parent)
         require_free([out], options.force)
-    frame: Any = table_model(options.model).predict(options.table)
+    frame: Any = table_model(options.model).predict(read_table(options.table, options.encoding))
     write = frame.write_json if options.json else frame.write_csv
     if out is None:
         sys.stdout.write(write())

@@ -94,6 +94,7 @@ class JobOptions(TypedDict, total=False):
     types: dict[str, str] | None
     group: str | None
     seed: int
+    encoding: str | None
 
 
 def table_job(
@@ -104,9 +105,10 @@ def table_job(
     types: dict[str, str] | None = None,
     group: str | None = None,
     seed: int = 0,
+    encoding: str | None = None,
 ) -> Job:
     """Read a table, determine the types of its columns, and set rows aside; nothing is fitted."""
-    table = read_table(source)
+    table = read_table(source, encoding)
     names = table.frame.columns
     for name, what in ((target, "target"), (group, "group")):
         if name is not None and name not in names:
@@ -192,6 +194,8 @@ def fit_table(
         A column whose groups are set aside as a whole; it is not used to predict.
     seed : int
         Seed of everything random; 0 when not given.
+    encoding : str, optional
+        Of a CSV file, such as "latin-1"; recognised when not given.
     tell : function of a string, optional
         Called with a description of each step.
 

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from representer.estimators.base import warn_user
+
 SEPARATORS, RARE_SEPARATORS = ",;\t|", " ^~:"
 """Separators of cells; the rare ones are used where none of the others is in the first line."""
 UNNAMED = "unnamed"
@@ -52,13 +54,16 @@ class Table:
         return int(self.frame.height)
 
 
-def read_table(source: Any) -> Table:
-    """A table from the path of a CSV file (plain or gz) or a Parquet file, or from a frame of pandas or polars."""
+def read_table(source: Any, encoding: str | None = None) -> Table:
+    """A table from the path of a CSV file (plain or gz) or a Parquet file, or from a frame of pandas or polars.
+
+    ``encoding`` is that of a CSV file, such as "latin-1"; it is recognised when not given.
+    """
     polars = polars_library()
     if isinstance(source, Table):
         return source
     if isinstance(source, str | Path):
-        return _read_file(Path(source), polars)
+        return _read_file(Path(source), encoding, polars)
     if isinstance(source, polars.DataFrame):
         return _in_memory(source, "a frame of polars")
     if hasattr(source, "columns") and hasattr(source, "iloc"):
@@ -94,7 +99,7 @@ def nearest(name: str, names: Any, what: str = "columns") -> str:
 # ---- files ----
 
 
-def _read_file(path: Path, polars: Any) -> Table:
+def _read_file(path: Path, encoding: str | None, polars: Any) -> Table:
     if path.is_dir():
         raise TableError(f"{path} is a folder; give the path of a CSV or Parquet file.")
     if not path.exists():
@@ -107,7 +112,7 @@ def _read_file(path: Path, polars: Any) -> Table:
         content = _unzipped(content, path)
     if content[:4] == b"PAR1":
         return Table(_checked(_parquet(content, path, polars), str(path)), str(path), digest)
-    frame, separator = _csv(content, path, polars)
+    frame, separator = _csv(_decoded(content, path, encoding), path, polars)
     return Table(_checked(frame, str(path)), str(path), digest, separator)
 
 
@@ -125,9 +130,8 @@ def _parquet(content: bytes, path: Path, polars: Any) -> Any:
         raise TableError(f"{path} begins like a Parquet file but cannot be read ({error}); write it again.") from None
 
 
-def _csv(content: bytes, path: Path, polars: Any) -> tuple[Any, str]:
+def _csv(text: str, path: Path, polars: Any) -> tuple[Any, str]:
     """The frame of a text file, and its separator."""
-    text = _decoded(content, path)
     if not text.strip():
         raise TableError(f"{path} is empty; give a file with a line of column names and a line for each row.")
     first = text.lstrip()[:200].lower()
@@ -178,14 +182,23 @@ def _plain_rows(text: str, separator: str, width: int) -> int:
     return len(lines) - 1 if width > 1 and all(line.count(separator) == width - 1 for line in lines) else 0
 
 
-def _decoded(content: bytes, path: Path) -> str:
-    """The text of a file: by its byte order mark, else as UTF-8, else as Windows-1252, which Excel writes."""
+def _decoded(content: bytes, path: Path, given: str | None) -> str:
+    """The text of a file: as given, by its byte order mark, else as UTF-8, else as Windows-1252, which Excel writes."""
+    if given:
+        try:
+            return content.decode(given)
+        except LookupError:
+            raise TableError(f"There is no encoding {given!r}; give one such as utf-8, latin-1 or cp932.") from None
+        except UnicodeError as error:
+            raise TableError(f"{path} is not in the encoding {given}: {error}; give another one.") from None
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if content.startswith(mark)), "utf-8")
     if encoding != "utf-16" and b"\x00" in content[:100_000]:
         raise TableError(f"{path} is not a table of text: it holds binary data; export it as CSV or Parquet.")
     try:
         return content.decode(encoding)
     except UnicodeDecodeError:
+        message = f"{path} is not in UTF-8 and was read as Windows-1252; if letters are wrong, name its encoding"
+        warn_user(f"{message} by --encoding, or encoding=.", UserWarning)
         return content.decode("cp1252", errors="replace")
 
 
