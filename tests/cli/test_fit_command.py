@@ -1,6 +1,7 @@
 """The folder of a fit, its decisions again, requirements, and bad input that leaves nothing behind."""
 
 import json
+import sys
 import tomllib
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from representer.cli import fit_command
 from representer.cli.fit_command import FILES, bytes_of, exit_code, required
 from representer.cli.main import main, parser
 from representer.io import load
+from representer.tables.fitting import TableFit
 from representer.tables.outcome import Score
 
 
@@ -88,6 +90,7 @@ BAD = {
     "small": (["good.csv", "--target", "price", "--memory", "1KB"], "give more"),
     "no config": (["good.csv", "--config", "nothing.toml"], "no file or folder nothing.toml"),
     "out": (["good.csv", "--target", "price", "--out", "good.csv/out"], "is a file"),
+    "encoding": (["good.csv", "--target", "price", "--encoding", "klingon"], "no encoding 'klingon'"),
     "seed": (["good.csv", "--target", "price", "--seed", "-3"], "The seed is -3"),
     "taken": (["good.csv", "--target", "price", "--out", "taken"], "give --force"),
 }
@@ -112,3 +115,42 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(case, tmp_path, monkeypatc
     assert sentence in shown.err
     assert shown.err.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.fixture
+def fitted(table, folder, monkeypatch):
+    """A fit that is at hand: only what is written of it is tested."""
+    model = load(folder / "model.repr")
+    monkeypatch.setattr(fit_command, "Fitting", lambda *args: SimpleNamespace(run=lambda: TableFit(model, model.outcome)))
+    return ["fit", str(table), "--target", "price", "--quiet", "--out"]
+
+
+def test_an_interrupted_report_keeps_the_model(fitted, tmp_path, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fit_command, "column_effects", interrupted)
+    assert main([*fitted, str(tmp_path / "out")]) == 130
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == sorted(FILES)
+
+
+def test_a_report_that_fails_leaves_old_files(fitted, tmp_path, monkeypatch, capsys):
+    for name in FILES:
+        (tmp_path / name).write_text("old")
+
+    def full(model, path):
+        path.write_text("half")
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(fit_command, "save", full)
+    assert main([*fitted, str(tmp_path), "--force"]) == 2
+    assert "No space left" in capsys.readouterr().err
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == dict.fromkeys(FILES, "old")
+
+
+def test_missing_packages_are_told_before_the_fit(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(fit_command, "Fitting", lambda *args: pytest.fail("it fits"))
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert main(["fit", str(table), "--target", "price", "--out", str(tmp_path / "out")]) == 2
+    assert "pip install 'representer[cli]'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

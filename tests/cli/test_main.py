@@ -27,7 +27,7 @@ def test_an_unknown_command_is_bad_input(capsys):
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (KeyboardInterrupt(), 130, "stopped before there was a model"),
+        (KeyboardInterrupt(), 130, "stopped; nothing was written"),
         (FileNotFoundError("no such file"), 2, "representer: no such file"),
         (ZeroDivisionError("oops"), 1, "this is a bug"),
         (BrokenPipeError(), 0, ""),

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from representer.cli.main import MISSED, OK, STOPPED_BY_USER
-from representer.cli.output import require_folder, require_free, teller, write_by_rename, write_text
+from representer.cli.output import require_folder, require_free, teller, write_all
 from representer.io import save
 from representer.tables.effects import column_effects
 from representer.tables.fitting import Fitting, Job, TableFit, table_job
 from representer.tables.machines import Effort, route_words
 from representer.tables.outcome import Outcome
 from representer.tables.reading import TableError, nearest, polars_library
-from representer.tables.report import report_html, report_json
+from representer.tables.report import report_html, report_json, require_packages
 from representer.tables.scores import score_names
 from representer.tables.table_model import held_out_columns
 
@@ -86,12 +86,18 @@ def run(options: Namespace) -> int:
     out = Path(options.out or f"{Path(decisions.table).name.split('.')[0]}-fit")
     require_folder(out)
     require_free([out / name for name in FILES], options.force)
+    require_packages()
     tell = teller(options.quiet)
     for line in plan_words(job, decisions).splitlines():
         tell(line)
     fit = Fitting(job, Effort(decisions.time_limit, decisions.seed, tell, decisions.bytes)).run()
     fit = replace(fit, outcome=_with_command(fit.outcome, decisions))
-    written = write_folder(fit, job, decisions, out)
+    try:
+        written = write_folder(fit, job, decisions, out)
+    except KeyboardInterrupt:  # the model is there; most of the time is that of the curves of columns
+        tell("stopped: the report is written without the curves of columns")
+        fit = replace(fit, stopped=True)
+        written = write_folder(fit, job, decisions, out, curves=False)
     if options.json:
         print(fit.outcome.to_json(rows=False))
     else:
@@ -174,16 +180,18 @@ def exit_code(fit: TableFit, requirements: list[tuple[str, str, float]], tell: A
     return MISSED if missed else OK
 
 
-def write_folder(fit: TableFit, job: Job, decisions: Decisions, out: Path) -> list[str]:
-    """Write all files of a fit, each complete or not at all; the model comes last, so that it always has its report."""
-    out.mkdir(parents=True, exist_ok=True)
+def write_folder(fit: TableFit, job: Job, decisions: Decisions, out: Path, curves: bool = True) -> list[str]:
+    """Write all files of a fit, complete, or none; the model is renamed last, so that it always has its report."""
     frame = polars_library().DataFrame(held_out_columns(fit.outcome, job.target.quantiles))
-    write_text(out / "fit.toml", decisions.toml())
-    write_by_rename(out / "test_predictions.csv", frame.write_csv)
-    effects = column_effects(fit, job.frame, job.seed)
-    write_text(out / "report.html", report_html(fit.outcome, effects))
-    write_text(out / "report.json", report_json(fit.outcome, effects))
-    write_by_rename(out / "model.repr", lambda beside: save(fit.model, beside))
+    effects = column_effects(fit, job.frame, job.seed) if curves else ()
+    contents: dict[str, Any] = {
+        "fit.toml": decisions.toml(),
+        "test_predictions.csv": frame.write_csv,
+        "report.html": report_html(fit.outcome, effects),
+        "report.json": report_json(fit.outcome, effects),
+        "model.repr": lambda beside: save(fit.model, beside),
+    }
+    write_all(out, contents)
     return [str(out / name) for name in FILES]
 
 

@@ -126,7 +126,7 @@ def _run(options: argparse.Namespace) -> int:
         bad_input = (errors.TableError, import_module("representer.io").LoadError, ImportError, OSError, MemoryError)
         return int(import_module(f"representer.cli.{options.command}_command").run(options))
     except KeyboardInterrupt:
-        print("representer: stopped before there was a model; nothing was written.", file=sys.stderr)
+        print("representer: stopped; nothing was written.", file=sys.stderr)
         return STOPPED_BY_USER
     except BrokenPipeError:
         return OK

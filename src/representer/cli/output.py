@@ -22,9 +22,22 @@ def write_by_rename(path: Path, write: Callable[[Path], object]) -> None:
         raise
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically."""
-    write_by_rename(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+def write_all(folder: Path, contents: dict[str, str | Callable[[Path], object]]) -> None:
+    """Write files of text, or by functions of a path, under temporary names; rename them when all are complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = {folder / name: folder / f".{name}.{os.getpid()}" for name in contents}
+    try:
+        for path, content in zip(beside.values(), contents.values(), strict=True):
+            if isinstance(content, str):
+                path.write_text(content, encoding="utf-8")
+            else:
+                content(path)
+        for name, path in beside.items():
+            os.replace(path, name)
+    except BaseException:
+        for path in beside.values():
+            path.unlink(missing_ok=True)
+        raise
 
 
 def require_folder(folder: Path) -> None:

@@ -24,15 +24,21 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def drawn(draw: Callable[[Any], None], name: str, size: tuple[float, float] = (3.4, 2.9)) -> str:
-    """The SVG element of a figure that ``draw`` draws on its axes."""
+def matplotlib_parts() -> tuple[Any, Any]:
+    """What figures need of matplotlib, or an error that says how to install it."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("A report needs matplotlib; install it by pip install 'representer[cli]'.") from None
+    return rc_context, Figure
+
+
+def drawn(draw: Callable[[Any], None], name: str, size: tuple[float, float] = (3.4, 2.9)) -> str:
+    """The SVG element of a figure that ``draw`` draws on its axes."""
+    rc_context, blank = matplotlib_parts()
     with rc_context({**STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=size, layout="constrained")
+        figure = blank(figsize=size, layout="constrained")
         draw(figure.add_subplot())
         file = StringIO()
         figure.savefig(file, format="svg", transparent=True, dpi=150, metadata={"Date": None, "Creator": None})

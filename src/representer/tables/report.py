@@ -53,6 +53,12 @@ def report_json(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
     return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
 
 
+def require_packages() -> None:
+    """Raise before a long fit if its report cannot be written."""
+    _jinja()
+    figures.matplotlib_parts()
+
+
 def _jinja() -> Any:
     try:
         import jinja2
