@@ -1,5 +1,6 @@
 """Commands, exit codes, and help that is quick."""
 
+import shlex
 import subprocess
 import sys
 
@@ -17,6 +18,19 @@ def test_help_has_examples_and_imports_little(capsys):
     shown = capsys.readouterr().out
     assert "representer fit houses.csv --target price" in shown
     assert "exit codes" in shown
+
+
+def test_every_command_has_examples_that_it_understands(capsys):
+    for name in cli.COMMANDS:
+        with pytest.raises(SystemExit, match="0"):
+            main([name, "--help"])
+        shown = capsys.readouterr().out
+        lines = [line.strip() for line in shown[shown.index("examples:") :].splitlines() if "representer" in line]
+        assert lines
+        for line in lines:
+            begin = line.index("representer") + len("representer ")
+            words = shlex.split(line[begin:].split(")")[0].split(" > ")[0])
+            assert cli.parser().parse_args(words).command == name
 
 
 def test_an_unknown_command_is_bad_input(capsys):

@@ -28,6 +28,27 @@ FIT_EXAMPLES = """examples:
 
 out/ then holds model.repr, report.html, report.json, test_predictions.csv and fit.toml.
 """
+PREDICT_EXAMPLES = """examples:
+  representer predict out/model.repr new.csv -o predictions.csv
+  representer predict out/model.repr new.parquet --json > predictions.json
+"""
+EXPLAIN_EXAMPLES = """examples:
+  representer explain out/model.repr new.csv --row 17
+  representer explain out/model.repr new.csv --row 17 --top 10 --json
+"""
+INFO_EXAMPLES = """examples:
+  representer info out/model.repr
+  representer info out/model.repr --json
+"""
+DEMO_EXAMPLES = """examples:
+  representer demo
+  representer demo --out somewhere/ --time-limit 60
+"""
+COMPLETION_EXAMPLES = """examples:
+  eval "$(representer completion bash)"                             # in ~/.bashrc
+  eval "$(representer completion zsh)"                              # in ~/.zshrc
+  representer completion fish > ~/.config/fish/completions/representer.fish
+"""
 COMMANDS = ("fit", "predict", "explain", "info", "demo", "completion")
 
 
@@ -42,31 +63,33 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = made.add_subparsers(dest="command", metavar="{" + ",".join(COMMANDS) + "}", required=True)
 
-    def command(name: str, words: str, epilog: str = "") -> argparse.ArgumentParser:
-        return commands.add_parser(name, help=words, description=words, epilog=epilog, formatter_class=raw)
+    def command(name: str, words: str, examples: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=words, description=words, epilog=examples, formatter_class=raw)
 
     _fit_options(command("fit", "Fit and judge a model of a column of a table.", FIT_EXAMPLES + "\n" + EXIT_CODES))
-    predict = command("predict", "Predict for the rows of a table: prediction, std, lower, upper, unfamiliar.")
+    words = "Predict for the rows of a table: prediction, std, lower, upper, unfamiliar."
+    predict = command("predict", words, PREDICT_EXAMPLES)
     predict.add_argument("model", help="the model.repr of a fit")
     predict.add_argument("table", help="CSV or Parquet with the columns of the fit")
     predict.add_argument("-o", "--out", help="file for the predictions (default: stdout)")
     predict.add_argument("--force", action="store_true", help="replace an older file")
-    explain = command("explain", "Show what training rows and columns contribute to a prediction.")
+    explain = command("explain", "Show what training rows and columns contribute to a prediction.", EXPLAIN_EXAMPLES)
     explain.add_argument("model", help="the model.repr of a fit")
     explain.add_argument("table", help="CSV or Parquet with the columns of the fit")
     explain.add_argument("--row", type=int, default=1, help="number of the row, from 1")
     explain.add_argument("--top", type=int, default=5, help="training rows to show")
-    info = command("info", "Show what a model file holds.")
+    info = command("info", "Show what a model file holds.", INFO_EXAMPLES)
     info.add_argument("model", help="the model.repr of a fit")
     for each in (predict, explain):
         each.add_argument("--encoding", help="of a CSV file, such as latin-1 (default: recognised)")
     for each in (predict, explain, info):
         each.add_argument("--json", action="store_true", help="the result as JSON")
-    demo = command("demo", "Fit, judge and explain a table that comes with the library, in under a minute.")
+    words = "Fit, judge and explain a table that comes with the library, in under a minute."
+    demo = command("demo", words, DEMO_EXAMPLES)
     demo.add_argument("--out", default="representer-demo", help="folder for the files (default: %(default)s)")
     demo.add_argument("--time-limit", type=float, default=25.0, help="seconds (default: %(default)s)")
     demo.add_argument("--quiet", action="store_true", help="no progress")
-    shell = command("completion", 'Print a shell completion script: eval "$(representer completion bash)".')
+    shell = command("completion", "Print a shell completion script.", COMPLETION_EXAMPLES)
     shell.add_argument("shell", choices=("bash", "zsh", "fish"))
     return made
 
