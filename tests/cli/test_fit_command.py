@@ -38,6 +38,14 @@ def test_decisions_are_repeated_from_the_file(folder, table):
     assert decisions.command().endswith("--time-limit 2.0 --seed 7 --type a=b=text")
 
 
+def test_decisions_are_repeated_from_another_folder(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(table.parent)
+    decisions = fit_command.decided(parser().parse_args(["fit", table.name, "--target", "price"]))
+    (tmp_path / "fit.toml").write_text(decisions.toml())
+    monkeypatch.chdir(tmp_path)
+    assert fit_command.decided(parser().parse_args(["fit", "--config", "fit.toml"])).table == str(table)
+
+
 def test_a_plan_fits_nothing(table, capsys, monkeypatch):
     monkeypatch.setattr(fit_command, "Fitting", lambda *args: pytest.fail("it fits"))
     assert main(["fit", str(table), "--target", "price", "--type", "city=skipped", "--plan"]) == 0

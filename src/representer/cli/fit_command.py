@@ -50,9 +50,10 @@ class Decisions:
         return bytes_of(self.memory) if self.memory else None
 
     def toml(self) -> str:
-        """The contents of a file that --config reads."""
+        """The contents of a file that --config reads, from any folder."""
+        known = {**vars(self), "table": str(Path(self.table).absolute())}
         lines = ["# representer fit --config fit.toml repeats this fit"]
-        lines += [f"{name} = {_toml(getattr(self, name))}" for name in ("table", "target", *DEFAULTS)]
+        lines += [f"{name} = {_toml(known[name])}" for name in ("table", "target", *DEFAULTS)]
         lines += ["", "[types]", *(f"{_toml(name)} = {_toml(kind)}" for name, kind in self.types.items())]
         return "\n".join(lines) + "\n"
 
