@@ -129,7 +129,8 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(case, tmp_path, monkeypatc
 def fitted(table, folder, monkeypatch):
     """A fit that is at hand: only what is written of it is tested."""
     model = load(folder / "model.repr")
-    monkeypatch.setattr(fit_command, "Fitting", lambda *args: SimpleNamespace(run=lambda: TableFit(model, model.outcome)))
+    fit = TableFit(model, model.outcome)
+    monkeypatch.setattr(fit_command, "Fitting", lambda *args: SimpleNamespace(run=lambda: fit))
     return ["fit", str(table), "--target", "price", "--quiet", "--out"]
 
 

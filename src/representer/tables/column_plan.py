@@ -166,7 +166,8 @@ def levels_of(column: Any, polars: Any) -> Any:
         whole = (column == column.round()) & (column.abs() < 1e15)
         integers = column.cast(polars.Int64, strict=False).cast(polars.String)
         column = integers.zip_with(whole, column.cast(polars.String))
-    return column.cast(polars.String).str.strip_chars().str.replace("(?i)^true$", "true").str.replace("(?i)^false$", "false")
+    words = column.cast(polars.String).str.strip_chars()
+    return words.str.replace("(?i)^true$", "true").str.replace("(?i)^false$", "false")
 
 
 def logarithm(treatment: Treatment, values: np.ndarray, least: float) -> Treatment | None:
