@@ -111,3 +111,16 @@ def test_proteins_that_all_differ_are_seen_by_the_kernel():
     for target in (Target("y", "regression", "squared"), Target("y", "counts", "poisson")):
         model, _ = fit_machine(target, frame, y, Effort(0.2), declared={"protein": "sequence"})
         assert "Characters" in repr(model.kernel_)
+
+
+def test_bands_are_as_wide_as_errors_of_new_rows(monkeypatch):
+    monkeypatch.setattr(machines, "EXACT_ROWS", 100)
+    monkeypatch.setattr(machines, "FEWEST_LANDMARKS", 75)
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(rng.normal(size=(150, 4)), ["a", "b", "c", "d"])
+    y = np.sin(3.0 * frame["a"].to_numpy()) * frame["b"].to_numpy() + 0.1 * rng.normal(size=150)
+    model, _ = fit_machine(Target("y", "regression", "squared"), frame, y, Effort(1.0))
+    new = pl.DataFrame(rng.normal(size=(500, 4)), frame.columns)
+    errors = np.sin(3.0 * new["a"].to_numpy()) * new["b"].to_numpy() - model.predict(new)
+    low, high = np.interp([0.1, 0.9], machines.BAND_LEVELS, model.residuals)
+    assert 0.7 < np.mean((errors > low) & (errors < high)) < 0.9

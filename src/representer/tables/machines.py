@@ -71,7 +71,7 @@ class SearchedMachine:
     centre: np.ndarray | None
     """Subtracted from numeric rows, as in the search."""
     residuals: np.ndarray | None = None
-    """Quantiles of residuals at `BAND_LEVELS`, for regressions in a span."""
+    """Quantiles of leave-one-out residuals at `BAND_LEVELS`, for regressions in a span."""
 
     @property
     def function_(self) -> Any:
@@ -179,7 +179,7 @@ def fit_machine(
     machine = _machine(target, kernel, searched, rows, y, effort)
     residuals = None
     if isinstance(machine, KernelRidge):
-        residuals = np.quantile(y - machine.predict(rows), BAND_LEVELS)
+        residuals = np.quantile(machine.loo_residuals_, BAND_LEVELS)  # those of the fit are too small
     name = type(machine).__name__
     return (
         SearchedMachine(searched, machine, centre, residuals),
