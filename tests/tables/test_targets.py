@@ -29,7 +29,7 @@ def test_tasks():
     assert found([0, 1, 1, 0], declared="number")[0].task == "regression"
     assert found([1.0, 2.5, 1.0], declared="category")[0].classes == ("1", "2.5")
     assert found([1234567.0, 1234568.0, 1234567.0])[0].classes == ("1234567", "1234568")
-    assert found([0.5, 2.0, 5.0], "quantiles:0.9,0.1")[0].quantiles == (0.1, 0.9)
+    assert found([0.5, 2.0, 5.0], "quantiles:0.9,0.1,0.5")[0].quantiles == (0.1, 0.5, 0.9)
     assert found([0.5, 2.0, 5.0], "huber")[0].loss == "huber"
 
 
@@ -62,6 +62,12 @@ def test_logarithms_return():
     np.testing.assert_allclose(target.fitted_scale(y), [0.0, 1.0])
     np.testing.assert_allclose(target.mean_of(np.array([0.0, 1.0])), 1.5 * y)
     np.testing.assert_allclose(target.end_of(np.array([0.0, 1.0])), y)
+
+
+def test_quantiles_hold_the_median_which_is_the_prediction():
+    assert found([0.5, 2.0, 5.0], "quantiles:0.9")[0].quantiles == (0.9,)
+    with pytest.raises(TableError, match="lack the median.*write quantiles:0.1,0.5,0.9, or"):
+        found([0.5, 2.0, 5.0], "quantiles:0.1,0.9")
 
 
 def test_nan_is_missing():

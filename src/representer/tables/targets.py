@@ -12,7 +12,8 @@ from representer.tables.column_types import DECLARED, ColumnType
 from representer.tables.reading import Table, TableError, nearest, polars_library
 
 MOST_CLASSES = 100
-QUANTILES = 0.025, 0.5, 0.975
+MEDIAN = 0.5
+QUANTILES = 0.025, MEDIAN, 0.975
 """Quantiles that ``loss="quantiles"`` fits."""
 LOSSES = ("squared", "huber", "poisson", "quantiles")
 
@@ -95,6 +96,11 @@ def _loss(loss: str | None) -> tuple[str, tuple[float, ...]]:
     if not all(0.0 < level < 1.0 for level in levels):
         raise TableError(
             f"The quantiles of loss={loss!r} are not numbers between 0 and 1, such as quantiles:0.1,0.5,0.9."
+        )
+    if len(levels) > 1 and MEDIAN not in levels:
+        raise TableError(
+            f"The quantiles of loss={loss!r} lack the median, which is the prediction; write "
+            f"quantiles:{','.join(f'{level:g}' for level in sorted((*levels, MEDIAN)))}, or a single one."
         )
     return name, levels if name == "quantiles" else ()
 
