@@ -3,19 +3,23 @@
 Numba has no population count; counting in parallel by shifts and masks takes several times as many instructions.
 """
 
+from typing import Any
+
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
 
 
-@intrinsic
-def _population_count(typing_context, word):
+def _intrinsic_count(typing_context, word):
     def code(context, builder, signature, arguments):
         number = arguments[0].type
         count = builder.module.declare_intrinsic("llvm.ctpop", [number], ir.FunctionType(number, [number]))
         return builder.call(count, arguments)
 
     return word(word), code
+
+
+_population_count: Any = intrinsic(_intrinsic_count)
 
 
 def ones(word):
