@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from representer.estimators import tuning as module
-from representer.estimators.criteria import MachineErrors, Part, RidgeErrors
+from representer.estimators.criteria import MachineErrors, Part, RidgeErrors, Value
 from representer.estimators.tuning import SEARCHED_STRENGTHS, Tuning, carried_over
 from representer.kernels import RBF, Linear, Matern
 from representer.losses import Huber, Logistic, SquaredHinge
@@ -161,3 +161,32 @@ def test_rows_of_one_class_have_nothing_to_tell(rng):
         found = Tuning(criterion, max_iter=5).in_stages(RBF(1.0), 1.0)
         assert found.objective == module.IMPOSSIBLE
         assert found.kernel.length_scale == 1.0
+
+
+class Parabola:
+    """A criterion whose best strength follows a power law in the number of rows."""
+
+    def __init__(self, strength, power, rows):
+        self.strength, self.power, self.n, self.X = strength, power, rows, np.zeros((rows, 1))
+        self.is_constant = False
+
+    def order(self, seed):
+        return np.arange(self.n)
+
+    def on(self, rows):
+        return Parabola(self.strength, self.power, len(rows))
+
+    def __call__(self, kernel, strength):
+        off = np.log(strength) - self.power * np.log(self.n / 20.0)
+        return Value(1.0 + off**2, {"length_scale": np.zeros(())}, 2.0 * off)
+
+
+@pytest.mark.usefixtures("small_stages")
+@pytest.mark.parametrize(
+    ("name", "power", "expected"),
+    [("alpha", 0.5, 0.5), ("alpha", -0.5, -0.5 * np.log(2.0) / np.log(8.0)), ("C", -0.5, -0.5), ("strength", 0.5, 0.5)],
+)
+def test_strengths_are_those_for_all_rows(name, power, expected):
+    """From blocks of 20 rows over 40 to all 160: towards more regularisation, which is a smaller C, and not to less."""
+    found = Tuning(Parabola(name, power, 160)).in_stages(RBF(1.0), 1.0)
+    assert found.strength == pytest.approx(8.0**expected, rel=1e-3)

@@ -237,8 +237,10 @@ class Tuning:
         only = [*self.fixed, *self._start(found.kernel, found.strength)[1][:-1]]
         larger = self._average(pairs)
         best = replace(self, criterion=larger, fixed=only).run(found.kernel, found.strength, step).strength
+        power = -1.0 if self.criterion.strength == "C" else 1.0  # alpha is one over C
+        alphas = found.strength**power, best**power
         low, high = self.bounds[self.criterion.strength]  # type: ignore[index]
-        return float(np.clip(carried_over(found.strength, best, LAST_SUBSET / BLOCK_ROWS, n / LAST_SUBSET), low, high))
+        return float(np.clip(carried_over(*alphas, LAST_SUBSET / BLOCK_ROWS, n / LAST_SUBSET) ** power, low, high))
 
     def _start(self, kernel: Kernel, strength: float) -> tuple[LogParameters, list[str], np.ndarray]:
         """Names of all hyper-parameters, and their logarithms."""
@@ -276,7 +278,7 @@ class Tuned:
 
 
 def carried_over(smaller: float, larger: float, between: float, beyond: float) -> float:
-    """The strength for more rows, extrapolated by the power law through the best ones for two numbers of rows.
+    """The alpha, or 1 / C, for more rows, extrapolated by the power law through the best ones for two numbers of rows.
 
     The best alpha often grows with the number of rows, by a power of at most one, and it is extrapolated by at most a
     factor of ten. It is not extrapolated downwards: where more rows prefer a smaller alpha than fewer rows, the
@@ -285,10 +287,10 @@ def carried_over(smaller: float, larger: float, between: float, beyond: float) -
     Parameters
     ----------
     smaller, larger : float
-        The best strengths for two numbers of rows.
+        The best alphas for two numbers of rows.
     between, beyond : float
         Factors from the first to the second number of rows, and from there to all. Where both numbers are equal, no
-        power is known, and the second strength is kept.
+        power is known, and the second alpha is kept.
     """
     power = np.clip(np.log(larger / smaller) / np.log(between), 0.0, 1.0) if between > 1.0 else 0.0
     return float(larger * min(beyond**power, 10.0))
