@@ -25,6 +25,13 @@ def test_scales_of_columns_are_robust(rng):
     assert found[3] == pytest.approx(X[:, 3].std())
 
 
+def test_scales_do_not_depend_on_the_order_of_rows(rng):
+    """Sorted, the first thousand rows of a count have two values."""
+    X = rng.poisson(2.0, size=(9000, 2)).astype(float)
+    np.testing.assert_array_equal(column_scales(X[np.argsort(X[:, 0])]), column_scales(X))
+    assert column_scales(X)[0] == pytest.approx(2.0 / 1.349)
+
+
 def test_kernels_of_numbers_are_the_families_plus_a_linear_part(rng):
     X = rng.normal(size=(50, 3)) * [1.0, 10.0, 0.1]
     start, scales = for_numbers(X), column_scales(X) * np.sqrt(3.0)

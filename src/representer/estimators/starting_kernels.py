@@ -68,8 +68,9 @@ def column_scales(X: np.ndarray) -> np.ndarray:
     """A robust scale of each column: normal standard deviation from its quartiles, or half the range of two values."""
     low, high = np.quantile(X, [0.25, 0.75], axis=0)
     spread, deviation = (high - low) / 1.349, X.std(axis=0)
-    two = np.array([len(np.unique(column[:1000])) <= 2 for column in X.T])
-    scales = np.where(two, 0.5 * np.ptp(X, axis=0), np.where(spread > 1e-12 * np.abs(high), spread, deviation))
+    least, most = X.min(axis=0), X.max(axis=0)
+    two = np.all((least == X) | (most == X), axis=0)
+    scales = np.where(two, 0.5 * (most - least), np.where(spread > 1e-12 * np.abs(high), spread, deviation))
     return np.where(scales > 0.0, scales, 1.0)
 
 
