@@ -1,3 +1,4 @@
+from dataclasses import replace
 from time import perf_counter
 from types import SimpleNamespace
 
@@ -48,6 +49,17 @@ def test_without_time_there_is_one_trial(rng):
     found = search(rng.normal(size=(60, 2)), rng.normal(size=60), seconds=-1.0)
     assert found.run() is found.trials[0]
     assert len(found.trials) == 1
+
+
+def test_steps_that_would_end_too_late_are_left_out(rng):
+    """Which `stopped` tells, though the deadline has not passed."""
+    found = search(rng.normal(size=(60, 2)), rng.normal(size=60))
+    job = ("RBF", 60, np.inf, found.start.kernels["RBF"], 0.1)
+    assert found._try(job, max_iter=1) is not None
+    assert not found.stopped
+    found.trials[-1] = replace(found.trials[-1], seconds=4000.0)
+    assert found._try(job, max_iter=1) is None
+    assert found.stopped
 
 
 def test_many_columns_start_from_slopes(rng):

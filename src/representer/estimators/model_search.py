@@ -97,6 +97,8 @@ def steadiest(trials: list[Trial]) -> Trial:
 class ModelSearch:
     """Families of kernels with one length scale, then a length scale per column, then more rows.
 
+    `stopped` tells whether a step was left out, or cut short, because of the deadline.
+
     Parameters
     ----------
     errors : RidgeErrors
@@ -215,8 +217,10 @@ class ModelSearch:
         return kernel.set_params(**{name: SHORT * np.asarray(known[name]) for name in self.start.scales})
 
     def _late(self, seconds: float = 0.0) -> bool:
-        """Whether a step that takes ``seconds`` would end after the deadline."""
-        return self.stopped or perf_counter() + seconds > self.deadline
+        """Whether a step that takes ``seconds`` would end after the deadline, so that it is left out."""
+        late = perf_counter() + seconds > self.deadline
+        self.stopped |= late
+        return late
 
     def _on(self, rows: np.ndarray, family: str, shrink: float, max_iter: int) -> Tuning:
         """The search on some rows; a coarse one if a search on more rows follows."""

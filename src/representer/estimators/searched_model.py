@@ -118,8 +118,11 @@ class SearchedModel(KernelEstimator):
             best = search.run()
         self.trials_, self._relative = search.trials, search.start.relative(best.tuned.kernel, best.family)
         self._chosen = f"{best.family} kernel with {best.form}"
-        if perf_counter() > deadline:
-            warn_user(f"The search stopped at its time_limit of {self.time_limit:g} s; the best so far is fitted.")
+        if search.stopped:
+            warn_user(
+                f"The search stopped at its time_limit of {self.time_limit:g} s; the best so far is fitted, without "
+                "the steps that would have ended later."
+            )
         return best
 
     def _found(
