@@ -177,6 +177,7 @@ def test_a_length_scale_per_column_loses_no_more_than_noise(seed):
 
     common = [trial for trial in model.trials_ if trial.shrink == np.inf]
     plain = (y[120:] - predicted(min(common, key=lambda trial: trial.loo).tuned)) ** 2
+    assert "unseen rows did not support a length scale per column" in model.report()
     freest = min(model.trials_, key=lambda trial: trial.loo)
     assert freest.shrink < np.inf
     assert lost(predicted(freest.tuned)) > 1.0

@@ -203,7 +203,7 @@ class SearchedModel(KernelEstimator):
             advice.append("more rows still changed the kernel: try KernelRidge(kernel=model.kernel_, tune='loo').")
         if self._outlying > 0:
             advice.append(f"{self._outlying} rows are far off when left out: look at them, or try criterion='huber'.")
-        if last.form == "one length scale" and sum(map(np.size, self._relative.values())) > 1:
+        if self._chosen.endswith("one length scale") and sum(map(np.size, self._relative.values())) > 1:
             advice.append("unseen rows did not support a length scale per column: more rows, or fewer columns, may.")
         return advice or ["nothing stands out: more rows or better columns will help more than another kernel."]
 
