@@ -7,7 +7,7 @@ from quick_tables import try_one_family
 from sklearn.exceptions import ConvergenceWarning
 from sklearn_contract import faults
 
-from representer import Gram, KernelRegressor, KernelRidge
+from representer import Gram, KernelRegressor, KernelRidge, _parallel
 from representer.problems.ridge import RidgeProblem
 from representer.solvers.leave_one_out import leave_one_out
 
@@ -65,6 +65,15 @@ def test_bands_cover_new_measurements(table, model):
     assert model.noise_ == pytest.approx(2.0, rel=0.3)
     far = X[:1] + 1e3
     assert model.predict(far, return_std=True)[1][0] > 2.0 * std.max()
+
+
+def test_bands_of_small_tables_need_one_thread_of_blas(table, model, monkeypatch):
+    """For the factor of the first call, and for the variances."""
+    asked, limit = [], _parallel.blas_threads_for
+    monkeypatch.setattr(_parallel, "blas_threads_for", lambda n: asked.append(n) or limit(n))
+    vars(model).pop("_process", None)
+    model.predict(table[0][:3], return_std=True)
+    assert asked == [200, 200]
 
 
 @pytest.mark.usefixtures("one_family")

@@ -114,4 +114,5 @@ def test_small_matrices_need_one_thread_of_blas(monkeypatch, rng):
     process = GaussianProcess(RBF(1.0), X, posterior)
     process.variance(X[:3])
     process.draws(X[:3], 2, rng)
-    assert asked == [20, 20, 3]
+    process.paths(X[:3], 2, rng)
+    assert asked == [20, 20, 3, 23]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from representer import _parallel
 from representer.estimators.base import atomic
 from representer.estimators.criteria import robust
 from representer.estimators.hyperparameters import deviation
@@ -176,5 +177,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         fitted, noise = self._fitted, self.alpha_ / self._weights
         if len(noise) > LOO_ROWS:
             return LocalPosterior(self._gram(self.kernel_, fitted), noise)
-        exact = ExactPosterior(self.kernel_, doubled(fitted), noise, threads=self.threads)
+        with _parallel.blas_threads_for(len(noise)):
+            exact = ExactPosterior(self.kernel_, doubled(fitted), noise, threads=self.threads)
         return GaussianProcess(self.kernel_, fitted, exact, self.threads)

@@ -96,15 +96,16 @@ class GaussianProcess:
         everywhere = self.kernel.prepare(doubled(X if self.posterior is None else checks.concatenate(self.X, X)))
         trace = self.kernel.diagonal(everywhere).sum()
         gram = Gram.of(self.kernel, everywhere, threads=self.threads)
-        low_rank = pivoted_cholesky(gram, PATH_RANK, stop=1e-6 * trace, random_state=rng)
-        rest = np.sqrt(low_rank.remainder)[:, None] * rng.normal(size=(len(everywhere), count))
-        prior = low_rank.factor.T @ rng.normal(size=(len(low_rank.factor), count)) + rest
-        if self.posterior is None:
-            return prior
-        n = len(self.posterior.noise)
-        noise = np.sqrt(self.posterior.noise)[:, None] * rng.normal(size=(n, count))
-        coef = self.posterior.coefficients(prior[:n] + noise)
-        return prior[n:] - Gram.of(self.kernel, everywhere[n:], everywhere[:n], threads=self.threads) @ coef
+        with _parallel.blas_threads_for(len(everywhere)):
+            low_rank = pivoted_cholesky(gram, PATH_RANK, stop=1e-6 * trace, random_state=rng)
+            rest = np.sqrt(low_rank.remainder)[:, None] * rng.normal(size=(len(everywhere), count))
+            prior = low_rank.factor.T @ rng.normal(size=(len(low_rank.factor), count)) + rest
+            if self.posterior is None:
+                return prior
+            n = len(self.posterior.noise)
+            noise = np.sqrt(self.posterior.noise)[:, None] * rng.normal(size=(n, count))
+            coef = self.posterior.coefficients(prior[:n] + noise)
+            return prior[n:] - Gram.of(self.kernel, everywhere[n:], everywhere[:n], threads=self.threads) @ coef
 
 
 def doubled(X: Any) -> Any:
