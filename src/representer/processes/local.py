@@ -94,7 +94,7 @@ class LocalPosterior:
         """r' w and u = phi - F_N w, one column for each of these new inputs."""
         R = values.block(some, slice(None)) - phi.T @ self.features.T
         if rows is not None:
-            R[np.arange(len(some)), rows[some]] = 0.0
+            R[np.arange(len(some)), rows[some]] = np.nan  # which is sorted last
         explained, U = np.empty(len(some)), phi.copy()
 
         def visit(run: Any) -> None:
@@ -107,11 +107,12 @@ class LocalPosterior:
         return explained, U
 
     def _nearest(self, values: np.ndarray) -> tuple[float, np.ndarray]:
-        """r' w and F_N w."""
+        """r' w and F_N w; a value that is not a number is that of the input that is left out, which is not in N."""
         gains = values**2 / self.own
         near = (
             np.argpartition(-gains, NEAREST_ROWS)[:NEAREST_ROWS] if len(gains) > NEAREST_ROWS else np.arange(len(gains))
         )
+        near = near[~np.isnan(gains[near])]
         some = self.features[near]
         A, r = self.gram.block(near, near) - some @ some.T, values[near]
         A.ravel()[:: len(A) + 1] += self.noise[near]
