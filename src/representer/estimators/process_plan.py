@@ -25,7 +25,7 @@ SEARCH_ROWS = 2000
 """Inputs on which hyper-parameters are found beyond CHOLESKY_UP_TO."""
 GRADIENT_SECONDS = 1.5e-11
 """Seconds / n^3 of the objective with its gradient: a factorisation, its inverse, and products of both."""
-SINGLE = "with a float32 factor, which variances use, too"
+SINGLE = "with a float32 factor, which variances use, too; float64 where that is not precise enough"
 WAYS_OUT = {
     "cholesky": "solver='conjugate_gradient', fewer inputs, or a larger memory=",
     "conjugate_gradient": "fewer inputs, or a larger memory=",
@@ -70,12 +70,18 @@ def plan(n: int, targets: int, inputs: int, asked: Asked) -> Plan:
     size, values = inputs + max(size, 8 * asked.matrices * rows**2), values + asked.evaluations * rows**2
     if free and CHOLESKY_UP_TO < n <= SINGLE_UP_TO and size <= memory // 2:
         seconds = FACTOR_SECONDS * n**3 + 1e-8 * n * n + asked.seconds(rows)
+        size = max(size, inputs + 8 * n * n) if fits_double(n, memory) else size  # `posterior` may take float64
         return Plan("cholesky", f"n is at most {SINGLE_UP_TO:,}", size, values, seconds, form=SINGLE)
     if free:
         why = "n is large" if n > CHOLESKY_UP_TO else "an n x n matrix is above the budget"
     size, values = IterativePosterior.cost(n, targets, working_memory(memory))
     size, values = inputs + max(size, 8 * asked.matrices * rows**2), values + asked.evaluations * rows**2
     return Plan("conjugate_gradient", why, size, values, PRODUCTS_SECONDS * n * n + asked.seconds(rows))
+
+
+def fits_double(n: int, memory: int) -> bool:
+    """Whether a float64 factor may replace one in float32."""
+    return 8 * n * n <= memory // 2
 
 
 def is_direct(plan: Plan) -> bool:
@@ -91,7 +97,7 @@ def posterior(kernel: Kernel, X: Any, noise: Any, plan: Plan, asked: Asked) -> E
     """
     noise = np.broadcast_to(np.asarray(noise, np.float64), checks.number_of(X))
     options: Any = {"tol": asked.tol, "threads": asked.threads}
-    memory, fits = working_memory(asked.memory), 8 * len(noise) ** 2 <= asked.memory // 2
+    memory, fits = working_memory(asked.memory), fits_double(len(noise), asked.memory)
     if plan.form == SINGLE and noise.min() > 0:
         single = SinglePosterior(kernel, X, noise, memory=memory, **options)
         if single.precise or (single.usable and not fits):
