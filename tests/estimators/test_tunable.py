@@ -94,6 +94,25 @@ def test_bounds_fixed_and_the_warning_at_a_bound():
         KernelLogisticRegression(tune="loo", fixed=["C"], max_iter=50).fit(X, y)
 
 
+@each(
+    ("model", "kind"),
+    [
+        (SVC(), "labels"),
+        (KernelLogisticRegression(), "labels"),
+        (KernelQuantileRegression(), "numbers"),
+        (KernelRidge(solver="conjugate_gradient"), "numbers"),
+    ],
+)
+def test_steps_of_the_search_are_not_those_of_the_solver(model, kind):
+    """One step of the search, and a fit that converges; without a search, one step of the solver is not enough."""
+    few = clone(model).set_params(tune="loo", max_iter=1).fit(X, TARGETS[kind])
+    assert few.certificate_.converged
+    assert few._most_iterations() == model._most_iterations()
+    assert clone(model).set_params(tune="loo", max_iter=10**6)._most_iterations() >= 10**6
+    with pytest.warns(ConvergenceWarning):
+        clone(model).set_params(max_iter=1).fit(X, TARGETS[kind])
+
+
 @each("model", [SVC(), SVR(), KernelLogisticRegression(), KernelQuantileRegression(), KernelMachine()])
 @each(
     ("options", "message"),

@@ -226,7 +226,8 @@ class KernelMachine(Machine):
         Duality gap, relative to the objective, at which the solver has converged.
     max_iter : int
         Largest number of Newton steps, of L-BFGS steps where the loss has only value and gradient, or of rounds of n
-        SMO steps where the dual is box-constrained, as for hinge and pinball losses with an intercept.
+        SMO steps where the dual is box-constrained, as for hinge and pinball losses with an intercept. With ``tune`` it
+        bounds the search, and these only where it is above the default.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional

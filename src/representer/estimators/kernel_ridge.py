@@ -129,7 +129,8 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     @contextmanager
     def _watched(self, solver: Any, plan: Plan) -> Iterator[Budget]:
         """The budget of a solver, with callbacks following its iterations if it is iterative."""
-        watched = task(self, solver.iterations, self.max_iter) if hasattr(solver, "iterations") else nullcontext(never)
+        most = self._most_iterations()
+        watched = task(self, solver.iterations, most) if hasattr(solver, "iterations") else nullcontext(never)
         with watched as step:
             budget = self._budget(step)
             with budget.progress.expect(solver.name, plan.seconds):
@@ -320,7 +321,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     tol : float
         Relative residual of the linear system at which the solver has converged.
     max_iter : int
-        Largest number of iterations of conjugate gradients, and of the search, which takes at most 100.
+        Largest number of iterations of conjugate gradients; with ``tune`` that of the search, which takes at most 100,
+        and of conjugate gradients only where it is above the default.
     warm_start : bool
         Whether conjugate gradients start from the solution of the last fit, as along a path of alphas for many rows.
     memory : int, optional
@@ -343,6 +345,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     kernel_ : Kernel
         The kernel used, with all length scales.
     certificate_ : Certificate
+    loo_error_ : float
+        With ``tune``: the mean leave-one-out loss, in squared units of y; for "likelihood" the exponential of minus the
+        mean log probability.
     loo_scores_ : array of shape (n_alphas,) or (n_alphas, n_targets)
         With a path: minus the mean squared leave-one-out error for each alpha.
     loo_predictions_ : array of shape (n, n_targets)

@@ -45,7 +45,7 @@ class KernelPoissonRegression(RegressorMixin, Machine):
     tol : float
         Duality gap, relative to the objective, at which the solver has converged.
     max_iter : int
-        Largest number of Newton steps.
+        Largest number of Newton steps. With ``tune`` it bounds the search, and these only where above the default.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional

@@ -50,7 +50,8 @@ class KernelQuantileRegression(RegressorMixin, Machine):
     tol : float
         Duality gap, relative to the objective, at which the solver has converged.
     max_iter : int
-        Largest number of rounds of n SMO steps, or of Newton steps without an intercept, for each quantile.
+        Largest number of rounds of n SMO steps, or of Newton steps without an intercept, for each quantile. With
+        ``tune`` it bounds the search, and these only where it is above the default.
     memory : int, optional
         Bytes that a fit may use; more is refused before work starts. The machine's memory when not given.
     threads : int, optional

@@ -30,6 +30,8 @@ from representer.solvers import smo
 
 QUICK = 5e-3
 """Seconds of a fit up to which the interpreter, which runs one thread at a time, takes most of it."""
+UNLIMITED = 10**15
+"""Steps where the user set no limit."""
 SVM_ADVICE = "use a larger tol or max_iter, a smaller C, or scale the inputs"
 
 
@@ -74,7 +76,7 @@ class SupportVectorMachine(KernelEstimator):
         return plan
 
     def _most_iterations(self) -> int:
-        return 10**15 if self.max_iter == -1 else checks.integer(self.max_iter, "max_iter")
+        return UNLIMITED if self.max_iter == -1 else checks.integer(self.max_iter, "max_iter")
 
     def _definite_kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
         if isinstance(X, Rows):
@@ -94,7 +96,7 @@ class SupportVectorMachine(KernelEstimator):
 
     def _limited(self, budget: Budget, n: int) -> Budget:
         """The budget with max(10^7, 100 n) steps when the user set no limit."""
-        return budget if self.max_iter != -1 else replace(budget, max_iter=max(10**7, 100 * n))
+        return budget if budget.max_iter < UNLIMITED else replace(budget, max_iter=max(10**7, 100 * n))
 
     def _fit_one(self, problem: BoxProblem, start: np.ndarray | None = None, plan: Plan | None = None) -> Result:
         """The solution of a single dual; when no plan is given, it is planned here."""

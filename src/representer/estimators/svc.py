@@ -292,7 +292,7 @@ class SVC(PairwiseClassifier, Tunable, SupportVectorMachine):
     tol : float
         KKT violation at which the dual has converged, as in LIBSVM.
     max_iter : int
-        Largest number of SMO steps; -1 for max(10^7, 100 n).
+        Largest number of SMO steps; -1 for max(10^7, 100 n). With ``tune`` it bounds the search instead.
     decision_function_shape : {"ovr", "ovo"}
         Whether `decision_function` has one column per class or per pair of classes, where there are several.
     break_ties : bool

@@ -33,6 +33,11 @@ class Tunable:
     _strength_name = "alpha"
     _search_factor = 1.0
 
+    def _most_iterations(self) -> int:
+        """Those of the solver: with ``tune``, a small max_iter bounds the search, and not the fit after it."""
+        most: int = super()._most_iterations()  # type: ignore[misc]
+        return most if self.tune is None else max(most, type(self)()._most_iterations())
+
     def _check_tune(self) -> None:
         """Raise if the criterion is unknown, or if options of a search would be ignored."""
         if self.tune is not None and self.tune not in self._criteria:
