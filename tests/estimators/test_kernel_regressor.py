@@ -8,6 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_contract import faults
 
 from representer import Gram, KernelRegressor, KernelRidge, _parallel
+from representer.estimators.criteria import RidgeErrors
+from representer.kernels import RBF
 from representer.problems.ridge import RidgeProblem
 from representer.solvers.leave_one_out import leave_one_out
 
@@ -88,6 +90,20 @@ def test_several_targets_have_bands_of_their_own(table):
 
 
 @pytest.mark.usefixtures("one_family")
+def test_by_predictive_likelihood(table):
+    """No other kernel and alpha near those that were found gives the targets a higher probability."""
+    X, y = table
+    model = KernelRegressor(criterion="likelihood", kernel=RBF([1.0, 20.0])).fit(X[["a", "b"]][:120], y[:120])
+    errors = RidgeErrors(X[["a", "b"]][:120].to_numpy(), (y[:120, None] - 100.0) / 10.0, None, True, likelihood=True)
+    best = next(trial for trial in model.trials_ if trial.form == "one length scale").tuned
+    for factor in (0.8, 1.25):
+        assert errors(best.kernel, best.strength).objective < errors(best.kernel, factor * best.strength).objective
+        other = RBF(factor * np.asarray(best.kernel.length_scale))
+        assert errors(best.kernel, best.strength).objective < errors(other, best.strength).objective
+    assert model.score(X[["a", "b"]][200:], y[200:]) > 0.9
+
+
+@pytest.mark.usefixtures("one_family")
 def test_a_corrupt_row_does_not_spoil_the_choice(table):
     X, y = table
     spoilt = y[:120].copy()
@@ -143,7 +159,7 @@ def test_zero_weights_are_rows_that_are_not_there(table):
 
 def test_messages(table):
     X, y = table
-    with pytest.raises(ValueError, match="criterion is 'mean'; use 'squared' or 'huber'"):
+    with pytest.raises(ValueError, match="criterion is 'mean'; use 'squared', 'huber' or 'likelihood'"):
         KernelRegressor(criterion="mean").fit(X, y)
     with pytest.raises(ValueError, match="use KernelRidge or SVC with a precomputed one"):
         KernelRegressor(kernel="precomputed").fit(np.eye(9), y[:9])

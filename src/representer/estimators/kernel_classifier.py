@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import atomic
+from representer.estimators.criteria import RidgeErrors
 from representer.estimators.inputs import check_labels, check_weights
 from representer.estimators.repeated_rows import DistinctRows
 from representer.estimators.searched_model import SearchedModel
@@ -99,7 +100,8 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         codes, weights = codes[distinct.first], distinct.weights
         columns = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1, int)
         targets = np.where(codes[:, None] == columns, 1.0, -1.0)
-        fit, result = self._found(checks.take(X, distinct.first), targets, weights, SquaredHinge())
+        rows = checks.take(X, distinct.first)
+        fit, result = self._found(RidgeErrors(rows, targets, weights, True, SquaredHinge()))
         self.function_ = self._function(X, distinct.spread(result.coef), result.intercept, targets.shape[1] == 1)
         rows, left_out = fit.rows, fit.left_out(result.coef)
         weight = np.ones(len(rows)) if weights is None else weights[rows]

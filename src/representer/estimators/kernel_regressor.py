@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from representer import _parallel
 from representer.estimators.base import atomic
-from representer.estimators.criteria import robust
+from representer.estimators.criteria import RidgeErrors, robust
 from representer.estimators.hyperparameters import deviation
 from representer.estimators.inputs import check_targets, check_weights
 from representer.estimators.left_out import LOO_ROWS, LeftOutFit
@@ -43,9 +43,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     ----------
     kernel : Kernel or str, optional
         Searched instead of the kernels above, with all its hyper-parameters, on any inputs that it takes.
-    criterion : {"squared", "huber"}
-        Loss of the leave-one-out errors; "huber" is linear in large ones, and clips targets at four robust deviations
-        from their median, so that a few corrupt rows do not dominate.
+    criterion : {"squared", "huber", "likelihood"}
+        What leave-one-out measures: squared errors; Huber's loss, which is linear in large errors, of targets clipped
+        at four robust deviations from their median, so that a few corrupt rows do not dominate; or the probability of
+        each target given all others. Unseen rows judge by the error.
     time_limit : float
         Seconds after which no further step of the search begins.
     random_state : int
@@ -121,15 +122,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         X = self._rows(X, declared)
         y = check_targets(self, X, y)
         weights = check_weights(sample_weight, X)
-        if self.criterion not in ("squared", "huber"):
-            raise ValueError(f"criterion is {self.criterion!r}; use 'squared' or 'huber'.")
+        if self.criterion not in ("squared", "huber", "likelihood"):
+            raise ValueError(f"criterion is {self.criterion!r}; use 'squared', 'huber' or 'likelihood'.")
         Y = y.reshape(len(y), -1)
         distinct = DistinctRows.of(X, Y, weights)
         Y, weights, single = Y[distinct.first], distinct.weights, y.ndim == 1
         centre, units = np.average(Y, axis=0, weights=weights), deviation(Y)
         targets = (Y - centre) / units
         targets, loss = robust(targets) if self.criterion == "huber" else (targets, None)
-        fit, result = self._found(checks.take(X, distinct.first), targets, weights, loss)
+        errors = RidgeErrors(
+            checks.take(X, distinct.first), targets, weights, True, loss, self.criterion == "likelihood"
+        )
+        fit, result = self._found(errors)
         constant = units * result.intercept + centre
         self.function_ = self._function(X, units * distinct.spread(result.coef), constant, single)
         self._fitted_rows = distinct.first

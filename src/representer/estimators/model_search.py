@@ -66,7 +66,7 @@ class Trial:
 
     @property
     def loo(self) -> float:
-        """The mean leave-one-out loss on its rows."""
+        """The mean leave-one-out loss on its rows, or one over the geometric mean of probabilities, with penalty."""
         return float(np.exp(min(self.tuned.objective, 700.0)))
 
     @property

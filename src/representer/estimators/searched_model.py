@@ -23,7 +23,6 @@ from representer.estimators.table_encoding import TableEncoding, needs_encoding
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.stationary import RBF
-from representer.losses.base import Loss
 from representer.problems.ridge import RidgeProblem
 from representer.result import Plan, Result
 from representer.rows.validation import check_inputs
@@ -94,20 +93,17 @@ class SearchedModel(KernelEstimator):
             return starting_kernels.for_sparse(X)
         return starting_kernels.for_numbers(X, self._encoding)
 
-    def _searched(
-        self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None, progress: Progress
-    ) -> Trial:
+    def _searched(self, errors: RidgeErrors, progress: Progress) -> Trial:
         """The best trial."""
         checks.positive(self.time_limit, "time_limit")
         deadline = perf_counter() + self.time_limit
-        if len(targets) < FEWEST:
+        if errors.n < FEWEST:
             raise ValueError(
-                f"There are n_samples = {len(targets)} distinct rows; choosing a kernel by leave-one-out needs at "
+                f"There are n_samples = {errors.n} distinct rows; choosing a kernel by leave-one-out needs at "
                 f"least {FEWEST}."
             )
-        errors = RidgeErrors(X, targets, weights, True, loss, threads=self.threads)
         seed = checks.integer(self.random_state, "random_state", 0)
-        start = self._start(X, weights)
+        start = self._start(errors.X, errors.weights)
         expected = len(start.kernels) + FINALISTS * (len(SHRINK) + 1) + 3
 
         def tell(text: str) -> None:
@@ -125,23 +121,21 @@ class SearchedModel(KernelEstimator):
             )
         return best
 
-    def _found(
-        self, X: Any, targets: np.ndarray, weights: np.ndarray | None, loss: Loss | None
-    ) -> tuple[LeftOutFit, Result]:
-        """The fit to all rows, which are distinct, with the best kernel and alpha, and its exact solution.
+    def _found(self, errors: RidgeErrors) -> tuple[LeftOutFit, Result]:
+        """The fit to all rows of the criterion, which are distinct, with the best kernel and alpha, and its exact solution.
 
         Columns are centred unless the kernel was given, which changes only the intercept: otherwise values of the
         linear part, whose coefficients sum to zero, are small differences of large ones.
         """
         self._outlying = 0
-        if self.kernel is None and isinstance(X, np.ndarray):
-            self._centre = np.median(X, axis=0)
-        X = self._centred(X)
+        if self.kernel is None and isinstance(errors.X, np.ndarray):
+            self._centre = np.median(errors.X, axis=0)
+        errors = replace(errors, X=self._centred(errors.X), threads=self.threads)
         budget = self._budget()
         with Progress(self.verbose, self.tol) as progress:
-            best = self._searched(X, targets, weights, loss, progress)
+            best = self._searched(errors, progress)
         self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
-        fit = LeftOutFit(self._gram(self.kernel_, X), targets, self.alpha_, weights)
+        fit = LeftOutFit(self._gram(self.kernel_, errors.X), errors.targets, self.alpha_, errors.weights)
         with Progress(self.verbose, self.tol) as progress:
             progress.expect("fit to all rows", choose.ridge(fit.problem, budget)[1].seconds)
             result = fit.solve(replace(budget, progress=progress))
