@@ -122,7 +122,7 @@ class SearchedModel(KernelEstimator):
         return best
 
     def _found(self, errors: RidgeErrors) -> tuple[LeftOutFit, Result]:
-        """The fit to all rows of the criterion, which are distinct, with the best kernel and alpha, and its exact solution.
+        """The fit to all rows of the criterion, which are distinct, with the best kernel and alpha, solved exactly.
 
         Columns are centred unless the kernel was given, which changes only the intercept: otherwise values of the
         linear part, whose coefficients sum to zero, are small differences of large ones.
