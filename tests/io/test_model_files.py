@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from damaged import SWELLING, Damages, damages
 from each_case import each
@@ -94,10 +95,26 @@ def test_files_of_version_1_are_read():
     np.testing.assert_allclose(model.predict([[0.5, -0.5]]), [0.8026358699075236], rtol=1e-12)
 
 
+@each(("version", "value", "std"), [(1, 0.19120944, 0.26718787), (2, 0.19178767, 0.28536993)])
+def test_regressors_of_all_versions_have_bands(version, value, std):
+    """Version 1 lists no distinct rows; one of the twelve rows has weight zero."""
+    model = load(Path(__file__).with_name(f"version_{version}_regressor.repr"))
+    values, deviations = model.predict([[0.5], [9.0]], return_std=True)
+    np.testing.assert_allclose(values, [np.sin(0.5), value], atol=1e-5)
+    np.testing.assert_allclose(deviations, [0.0, std], atol=1e-5)
+
+
 def test_files_of_version_2_are_read():
     model = load(Path(__file__).with_name("version_2.repr"))
     assert model.X_fit_[3] == {"w3", "w4", 3}
     np.testing.assert_allclose(model.predict([{"w3", "w4"}]), [0.07683492390863117], rtol=1e-12)
+
+
+def test_models_of_tables_of_version_2_are_read():
+    model = load(Path(__file__).with_name("version_2_table.repr"))
+    found = model.predict(polars.DataFrame({"size": ["2.5"], "kind": ["b"]}))
+    assert found.columns == ["prediction", "std", "lower", "upper", "unfamiliar"]
+    np.testing.assert_allclose(found.row(0)[:4], [7.448510, 1.202737, 5.091189, 9.805831], rtol=1e-5)
 
 
 def test_models_of_sets_have_short_headers(tmp_path):

@@ -172,13 +172,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
 
     @property
     def _fitted(self) -> Any:
-        """The distinct rows of the fit."""
-        return self._centred(checks.take(self.function_.X, self._fitted_rows))
+        """The distinct rows of the fit; model files of format 1 do not list them, and hold the weights of all rows."""
+        rows = vars(self).get("_fitted_rows")
+        return self._centred(checks.take(self.function_.X, np.flatnonzero(self._weights) if rows is None else rows))
 
     @cached_property
     def _process(self) -> Any:
         """The process with variance k(x, x) - k' (K + alpha W^(-1))^(-1) k: exact, or local for many rows."""
-        fitted, noise = self._fitted, self.alpha_ / self._weights
+        fitted, noise = self._fitted, self.alpha_ / self._weights[self._weights > 0.0]
         if len(noise) > LOO_ROWS:
             return LocalPosterior(self._gram(self.kernel_, fitted), noise)
         with _parallel.blas_threads_for(len(noise)):
