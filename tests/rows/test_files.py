@@ -159,6 +159,14 @@ def test_empty_files_are_skipped_with_a_warning(X, y, tmp_path):
         (n,) = rows(paths, target="delay").total(lambda X, y, w: (len(y),))
     assert n == N
     assert len(told) == 2
+    for k, cut in enumerate((slice(0, 0), slice(0, N))):
+        np.save(tmp_path / f"x{k}.npy", X[cut])
+        np.save(tmp_path / f"t{k}.npy", y[cut])
+    arrays = rows(str(tmp_path / "x*.npy"), target=str(tmp_path / "t*.npy"))
+    for place in (arrays, rows(paths, target="delay")):
+        assert len(place.beginning()[0]) == len(place.beginning()[1]) > 0
+    with pytest.warns(UserWarning, match=r"x0.npy has no rows and is skipped"):
+        same(arrays.total(moments), ArrayRows(X, y).total(moments))
     fails(ValueError, "part-0.parquet has no rows", paths[0], target="delay")
 
 

@@ -70,7 +70,7 @@ def test_a_generator_is_read_once(X):
 def test_an_exhausted_generator_is_an_error(X):
     used = batches(X)
     list(used)
-    with pytest.raises(ValueError, match="The generator is exhausted or has no batches"):
+    with pytest.raises(ValueError, match="The generator is exhausted or has no rows"):
         StreamRows(Generated(used), Layout())
 
 
@@ -90,6 +90,19 @@ def test_empty_batches_are_skipped_with_a_warning(X):
     with pytest.warns(UserWarning, match="Batch 1 has no rows and is skipped"):
         (n,) = stream.total(lambda X, y, w: (len(X),))
     assert n == N
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda batches: Opened(lambda: iter(batches)), lambda batches: Generated(iter(batches))]
+)
+def test_an_empty_first_batch_is_skipped_too(X, wrap):
+    pairs = [(X[:0], X[:0, 0]), (X, X[:, 0])]
+    stream = StreamRows(wrap(pairs), Layout())
+    assert len(stream.beginning()[0]) == N
+    with pytest.warns(UserWarning, match="Batch 0 has no rows and is skipped"):
+        same(stream.total(moments), ArrayRows(*pairs[1]).total(moments))
+    with pytest.raises(ValueError, match="has no rows; give it at least one"):
+        StreamRows(wrap(pairs[:1]), Layout())
 
 
 def test_errors_of_a_part_name_the_rows(X):

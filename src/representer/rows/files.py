@@ -17,7 +17,7 @@ import numpy as np
 
 from representer.rows.base import LONGEST_BLOCK
 from representer.rows.layout import Layout
-from representer.rows.streams import Named, Source
+from representer.rows.streams import Named, Source, has_rows
 
 END_BYTES = 2**16
 """Bytes at the start and at the end of a file that go into the fingerprint."""
@@ -53,7 +53,7 @@ class Files(Source):
             yield from self._file(k, 0)[1]
 
     def first(self) -> Named:
-        return next(self.batches(0)[1])
+        return next(filter(has_rows, self.batches(0)[1]))
 
     def _file(self, k: int, start: int) -> tuple[int, Iterator[Named]]:
         """Batches of file k, from one at or before its row ``start``, and how many of their rows precede that row."""
@@ -147,12 +147,11 @@ class NpyFiles(Files):
         path = self.paths[k]
         X, others = _mapped(path), [None if files is None else _mapped(files[k]) for files in self.beside]
         tupled = any(other is not None for other in others)
-        if not len(X):
-            yield str(path), np.array(X)
-        for row in range(start, len(X), LONGEST_BLOCK):
+        for row in range(start, max(len(X), 1), LONGEST_BLOCK):  # an empty file gives an empty batch, so it is named
             stop = min(row + LONGEST_BLOCK, len(X))
             parts = tuple(None if values is None else np.array(values[row:stop]) for values in (X, *others))
-            yield f"{path}, from row {row} on,", parts if tupled else parts[0]
+            where = f"{path}, from row {row} on," if len(X) else str(path)
+            yield where, parts if tupled else parts[0]
 
 
 def _mapped(path: Path) -> np.ndarray:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class Source:
         raise NotImplementedError
 
     def first(self) -> Named:
-        """The first batch, or one row of it."""
+        """The first batch that has rows, or some of its rows."""
         raise NotImplementedError
 
     def fingerprint(self) -> str | None:
@@ -64,25 +65,27 @@ class Generated(Source):
 
     def __init__(self, batches: Iterator[Any]):
         self._batches: Iterator[Named] | None = _numbered(batches)
-        self._first: Named | None = None
+        self._begun: list[Named] = []
+        """Batches that have been read: empty ones, and the first that has rows."""
 
     def first(self) -> Named:
-        if self._first is None:
+        if not self._begun:
             if self._batches is None:
                 raise ValueError(ONCE.format("it has been read"))
-            self._first = _first(self._batches, "The generator")
-        return self._first
+            _first(self._kept(self._batches), "The generator")
+        return self._begun[-1]
+
+    def _kept(self, batches: Iterator[Named]) -> Iterator[Named]:
+        for named in batches:
+            self._begun.append(named)
+            yield named
 
     def batches(self, start: int) -> tuple[int, Iterator[Named]]:
         if self._batches is None:
             raise ValueError(ONCE.format("a second pass was asked for"))
+        self.first()
         rest, self._batches = self._batches, None
-        return start, self._chained(self.first() if self._first is None else self._first, rest)
-
-    @staticmethod
-    def _chained(first: Named, rest: Iterator[Named]) -> Iterator[Named]:
-        yield first
-        yield from rest
+        return start, chain(self._begun, rest)
 
 
 ONCE = (
@@ -98,8 +101,15 @@ def _numbered(batches: Iterable[Any]) -> Iterator[Named]:
 
 def _first(batches: Iterator[Named], what: str) -> Named:
     for named in batches:
-        return named
-    raise ValueError(f"{what} is exhausted or has no batches; give it at least one row.")
+        if has_rows(named):
+            return named
+    raise ValueError(f"{what} is exhausted or has no rows; give it at least one.")
+
+
+def has_rows(named: Named) -> bool:
+    """Whether a batch has any rows."""
+    batch = named[1]
+    return tables.number_of_rows(batch[0] if isinstance(batch, tuple) else batch) > 0
 
 
 class StreamRows(Rows):
@@ -137,8 +147,8 @@ class StreamRows(Rows):
 
     def blocks(self, first: int = 0) -> Iterator[Block]:
         size = rows_per_block(self.n_columns)
-        skip, batches = self.source.batches(first * size)
         done = first * size
+        skip, batches = self.source.batches(done)
         for block in ahead(lambda: recut(self._checked(batches), size, skip)):
             done += tables.number_of_rows(block[0])
             yield block
