@@ -77,6 +77,27 @@ def test_a_fit_resumes_to_the_same_bits(Xy, tmp_path, after):
     assert not path.exists()
 
 
+@pytest.mark.parametrize("kind", ["npy", "stream"])
+@pytest.mark.parametrize("after", [8, 16, 20])
+def test_fits_to_files_and_streams_resume_also_at_the_end_of_a_pass(Xy, tmp_path, kind, after):
+    for name, values in zip("Xy", Xy, strict=True):
+        np.save(tmp_path / f"{name}.npy", values)
+
+    def data():
+        path, checkpoint = tmp_path / "X.npy", tmp_path / "fit.npz"
+        if kind == "stream":
+            return rows(lambda: iter([Xy]), checkpoint=checkpoint)
+        return rows(path, target=tmp_path / "y.npy", checkpoint=checkpoint)
+
+    def stop(told):
+        if told == after:  # eight calls a pass: its start, and seven blocks
+            raise Stop
+
+    with pytest.raises(Stop):
+        descent(data(), stop=stop)
+    np.testing.assert_array_equal(descent(data())[0], descent(rows(Xy[0], target=Xy[1]))[0])
+
+
 def test_a_fit_that_is_interrupted_twice_with_the_same_rows(Xy, tmp_path):
     X, y = Xy
     path, v = tmp_path / "fit.npz", descent(rows(*Xy[:1], target=y))[0]

@@ -105,6 +105,16 @@ def test_an_empty_first_batch_is_skipped_too(X, wrap):
         StreamRows(wrap(pairs[:1]), Layout())
 
 
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_pass_may_begin_at_its_end(X, counted):
+    for n in (N, 2**15):
+        stream = StreamRows(Opened(lambda n=n: batches(X[:n])), Layout())
+        if counted:
+            assert len(stream) == n
+        assert list(stream.blocks(first=-(-n // 2**14))) == []
+        assert len(stream) == n
+
+
 def test_errors_of_a_part_name_the_rows(X):
     def part(X, y, w):
         if len(X) != 16384:

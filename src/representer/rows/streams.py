@@ -148,6 +148,8 @@ class StreamRows(Rows):
     def blocks(self, first: int = 0) -> Iterator[Block]:
         size = rows_per_block(self.n_columns)
         done = first * size
+        if first and done >= self.n_rows:  # a checkpoint may be of the end of a pass
+            return
         skip, batches = self.source.batches(done)
         for block in ahead(lambda: recut(self._checked(batches), size, skip)):
             done += tables.number_of_rows(block[0])
