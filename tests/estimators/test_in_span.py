@@ -16,8 +16,18 @@ from representer import (
     Nystroem,
     OneClassSVM,
     RandomFeatures,
+    Sketch,
 )
-from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows, may_span, refuse
+from representer.estimators import in_span
+from representer.estimators.in_span import (
+    basis_for,
+    is_approximation,
+    kernel_for,
+    kernel_for_rows,
+    may_span,
+    refuse,
+)
+from representer.features import sketch
 from representer.kernels import RBF, FeatureMap, Linear, Quadratic
 from representer.rows.arrays import ArrayRows
 
@@ -79,6 +89,46 @@ def test_rows_choose_the_same_landmarks_as_arrays():
     for n, kernel in ((200, Nystroem(RBF(), 20)), (3000, Nystroem(RBF(), 20))):
         part = wide[:n]
         assert kernel_for_rows(kernel, ArrayRows(part)) == kernel.with_default_scales(part)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        RandomFeatures(RBF(), 20),
+        Sketch(RBF(), 10),
+        Nystroem(RBF(), 10) + Linear(),
+        2.0 * Nystroem(RBF(), 10),
+        RandomFeatures(RBF(), 20, random_state=3) + Nystroem(RBF(), 10, random_state=4),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_give_the_same_kernel_from_memory_and_from_elsewhere(kernel, weighted, monkeypatch):
+    monkeypatch.setattr(in_span, "SCALE_ROWS", 300)
+    monkeypatch.setattr(sketch, "SKETCHED_ROWS", 300)
+    wide = np.linspace(1.0, 2.0, 900)[:, None] * rng.normal(size=(900, 2))
+    weights = rng.integers(0, 3, 900).astype(float) if weighted else None
+    found = kernel_for(kernel, wide, weights)
+    assert found == kernel_for_rows(kernel, ArrayRows(wide, None, weights))
+    assert found != kernel.with_default_scales(wide, weights)
+    assert kernel_for(kernel, wide[:300]) == kernel.with_default_scales(wide[:300])
+    a, b = (KernelRidge(kernel=kernel).fit(*data) for data in ((wide, wide[:, 0]), (ArrayRows(wide, wide[:, 0]),)))
+    np.testing.assert_array_equal(a.predict(wide), b.predict(wide))
+
+
+@pytest.mark.parametrize("state", [None, np.random.default_rng(0)], ids=["None", "Generator"])
+def test_rows_take_any_random_state(state, monkeypatch):
+    monkeypatch.setattr(in_span, "SCALE_ROWS", 100)
+    for kernel in (Nystroem(RBF(), 4, random_state=state), RandomFeatures(RBF(), 4, random_state=state)):
+        model = KernelRidge(kernel=kernel).fit(ArrayRows(X, X[:, 0]))
+        assert isinstance(model.kernel_, type(kernel))
+
+
+def test_dense_sketches_of_many_rows_are_refused_from_files_too(monkeypatch):
+    monkeypatch.setattr(sketch, "MOST_DENSE", 150)
+    for data in (X, ArrayRows(X)):
+        with pytest.raises(ValueError, match="A gaussian sketch of 200 rows takes"):
+            KernelPCA(2, kernel=Sketch(RBF(), 5, method="gaussian")).fit(data)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
+from representer.estimators.in_span import kernel_for
 from representer.estimators.inputs import KernelParameters, is_precomputed, to_kernel
 from representer.estimators.on_rows import with_rows
 from representer.estimators.progress import Progress, Step, with_callbacks
@@ -168,7 +169,7 @@ class KernelEstimator(KernelParameters):
 
     def _kernel_for(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         """The kernel with length scales chosen from the data where none were given."""
-        return self._given_kernel().with_default_scales(X, weights)
+        return kernel_for(self._given_kernel(), X, weights)
 
     def _given_kernel(self) -> Kernel:
         """The kernel as given by the user."""

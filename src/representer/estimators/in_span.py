@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from representer.features.approximation import MEASURED, approximation
+from representer.features.span import seed_of
 from representer.functions import Function
 from representer.gram.design import Design
 from representer.kernels import checks
@@ -20,7 +21,7 @@ from representer.rows.base import Rows
 MANY_ROWS_FROM, ROWS_FOR_EACH = 2000, 4
 """Rows in total, and rows per basis function, from which an exact kernel of finite rank is solved in its span."""
 SCALE_ROWS = 40_000
-"""Rows sampled from files or a cluster to choose length scales and landmarks, unless the kernel says how many."""
+"""Rows sampled to choose length scales and landmarks of an approximation, unless the kernel says how many."""
 GAP_WORK = 2e10
 """n m^2 up to which the gap to the whole space of the approximated kernel is computed."""
 
@@ -60,9 +61,9 @@ def basis_for(kernel: Kernel, X: Any) -> Basis | None:
 
 def kernel_for_rows(kernel: Kernel, rows: Rows) -> Kernel:
     """The kernel with its data-dependent parameters, from a sample that does not depend on where rows are stored."""
-    wanted = getattr(kernel, "sample_rows", lambda n: min(n, SCALE_ROWS))(rows.n_rows)
-    if wanted < rows.n_rows:
-        X, _, w = rows.sample(wanted, getattr(kernel, "random_state", 0))
+    n = rows.n_rows
+    if (wanted := _rows_wanted(kernel, n)) < n:
+        X, _, w = rows.sample(wanted, seed_of(getattr(kernel, "random_state", 0)))
     else:
         blocks = rows.map(lambda X, y, w: (X, w))
         X = blocks[0][0]
@@ -70,6 +71,18 @@ def kernel_for_rows(kernel: Kernel, rows: Rows) -> Kernel:
             X = checks.concatenate(X, more)
         w = None if blocks[0][1] is None else np.concatenate([w for _, w in blocks])
     return kernel.with_default_scales(X, w)
+
+
+def kernel_for(kernel: Kernel, X: Any, weights: np.ndarray | None = None) -> Kernel:
+    """The kernel with its data-dependent parameters: an approximation's are chosen as for the same rows elsewhere."""
+    if is_approximation(kernel) and _rows_wanted(kernel, n := checks.number_of(X)) < n:
+        return kernel_for_rows(kernel, ArrayRows(X, None, weights))
+    return kernel.with_default_scales(X, weights)
+
+
+def _rows_wanted(kernel: Kernel, n: int) -> int:
+    """How many of n rows length scales and landmarks are chosen from."""
+    return int(getattr(kernel, "sample_rows", lambda n: min(n, SCALE_ROWS))(n))
 
 
 def design_of(basis: Basis, threads: int | None) -> Design:

@@ -17,6 +17,7 @@ from representer.estimators.in_span import (
     design_of,
     function_of,
     is_approximation,
+    kernel_for,
     kernel_for_rows,
     with_approximation,
 )
@@ -104,7 +105,7 @@ def _source(model: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Kernel]:
         X = check_inputs(model, X, kernel, reset=True)
         y = check_targets(model, X, y)
         model._single_output = y.ndim == 1
-        return ArrayRows(X, y), kernel.with_default_scales(X)
+        return ArrayRows(X, y), kernel_for(kernel, X)
     rows = numbers(model, X, y, None, several=True)
     _, some, weights = rows.beginning()
     if weights is not None:
@@ -147,7 +148,7 @@ def plan_process(model: Any, kernel: Kernel, X: Any) -> Plan:
     """The cost of a fit."""
     if isinstance(X, Rows):
         return _plan(model, kernel_for_rows(kernel, X), RecodedRows(X, Zeros()))
-    return _plan(model, kernel.with_default_scales(X), RecodedRows(ArrayRows(X), Zeros()))
+    return _plan(model, kernel_for(kernel, X), RecodedRows(ArrayRows(X), Zeros()))
 
 
 def _plan(model: Any, kernel: Kernel, rows: Rows) -> Plan:

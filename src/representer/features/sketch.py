@@ -15,6 +15,8 @@ from representer.kernels.basis import Centres
 from representer.rows import tables
 
 SKETCHES = ("accumulated", "gaussian", "hadamard")
+SKETCHED_ROWS = 40_000
+"""Most rows that the representers of an accumulated sketch are drawn from."""
 MOST_DENSE = 50_000
 """Most rows that may all be centres of a sketch: beyond, values of n functions on n rows take hours."""
 
@@ -70,15 +72,9 @@ class Sketch(Span):
         """A copy with a sketch of X, and length scales that were not given."""
         if self.centres is not None:
             return clone(self).set_params(kernel=fitted_part(self.kernel, X, weights, "a sketch"))
-        if self.method not in SKETCHES:
-            raise ValueError(f"method is {self.method!r}; use one of {', '.join(map(repr, SKETCHES))}.")
         X, w = self.sample(X, weights, checks.number_of(X))
         n, rng = checks.number_of(X), np.random.default_rng(self._seed())
-        if self.method != "accumulated" and n > MOST_DENSE:
-            raise ValueError(
-                f"A {self.method} sketch of {n:,} rows takes {n * n:.2g} kernel values; it is refused above "
-                f"{MOST_DENSE:,} rows. Use method='accumulated', or Nystroem."
-            )
+        self._check(n)
         m = min(n, MOST_CENTRES, max(FEWEST_CENTRES, int(10.0 * np.sqrt(n))))
         m = m if self.n_components is None else min(n, checks.integer(self.n_components, "n_components"))
         rows, S = self._accumulated(n, m, rng) if self.method == "accumulated" else self._dense(n, m, rng)
@@ -91,6 +87,21 @@ class Sketch(Span):
             centres=tables.at(tables.sliceable(X), rows),
             combination=S,
         )
+
+    def sample_rows(self, n: int) -> int:
+        """How many of n rows are combined, and length scales chosen from, in a fit: all of them for dense sketches."""
+        if self.centres is None:
+            self._check(n)
+        return min(n, SKETCHED_ROWS) if self.method == "accumulated" else n
+
+    def _check(self, n: int) -> None:
+        if self.method not in SKETCHES:
+            raise ValueError(f"method is {self.method!r}; use one of {', '.join(map(repr, SKETCHES))}.")
+        if self.method != "accumulated" and n > MOST_DENSE:
+            raise ValueError(
+                f"A {self.method} sketch of {n:,} rows takes {n * n:.2g} kernel values; it is refused above "
+                f"{MOST_DENSE:,} rows. Use method='accumulated', or Nystroem."
+            )
 
     def _accumulated(self, n: int, m: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The sum of ``terms`` samples of m rows with random signs."""
