@@ -43,6 +43,18 @@ def test_functions_are_on_landmarks():
     assert SVC(kernel=RandomFeatures(RBF(), 16)).plan(X, y > 0).solver == "newton"
 
 
+def test_the_gap_to_the_original_kernel_is_that_of_all_pairs():
+    labels, kernel = np.digitize(y, [-0.5, 0.5]), Nystroem(RBF(1.0), landmarks=X[:20])
+    found = SVC(kernel=kernel, tol=1e-4).fit(X, labels).certificate_
+    total = 0.0
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        rows = (labels == a) | (labels == b)
+        total += SVC(kernel=kernel, tol=1e-4).fit(X[rows], labels[rows]).certificate_.approximation.full_gap
+    np.testing.assert_allclose(found.approximation.full_gap, total, rtol=0.05)
+    exact = SVC(kernel=RBF(1.0), tol=1e-4).fit(X, labels).certificate_
+    assert exact.primal - exact.gap <= found.primal <= exact.primal + found.approximation.full_gap
+
+
 @pytest.mark.parametrize("Estimator", [SVC, SVR, OneClassSVM])
 def test_plans_leave_no_mark(Estimator):
     model = Estimator(kernel=Nystroem(RBF(1.0), 5))

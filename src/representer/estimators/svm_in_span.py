@@ -70,7 +70,7 @@ class SvmInSpan:
             sum(part.passes for part in parts),
         )
         found = certificate_of(parts, work, model.tol, sum(part.kernel_evaluations for part in parts))
-        model.certificate_ = replace(found, approximation=parts[0].approximation)
+        model.certificate_ = replace(found, approximation=_of_all([part.approximation for part in parts]))
         model.dual_coef_ = np.atleast_2d(model.function_.coef.T)
         model._warn_unless_converged(model.certificate_, "use a smaller C, or a larger tol or max_iter")
         return b
@@ -78,6 +78,12 @@ class SvmInSpan:
     def _budget(self) -> Budget:
         budget = self.model._budget()
         return replace(budget, max_iter=min(budget.max_iter, 2000))
+
+
+def _of_all(parts: list[Any]) -> Any:
+    """The approximation of a sum of problems: the gap of all, and the kernels' differences on the rows of the first."""
+    gaps = [None if part is None else part.full_gap for part in parts]
+    return parts[0] if None in gaps else replace(parts[0], full_gap=sum(gaps))
 
 
 def classifier_in_span(model: Any, kernel: Kernel) -> SvmInSpan:
