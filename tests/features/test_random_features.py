@@ -25,6 +25,10 @@ KERNELS = [
     RBF(2.0) + 0.5 * Laplacian(4.0),
     RBF(2.0) * Matern(3.0, nu=1.5),
     RBF(3.0) ** 2,
+    2.0 * RBF(2.0) * Matern(3.0, nu=1.5),
+    RBF(2.0) * Polynomial(2),
+    (ArcCosine(1) * RBF(3.0)) ** 2,
+    (RBF(2.0) + 0.5 * Polynomial(1)) * Matern(3.0, nu=1.5),
 ]
 
 
@@ -38,7 +42,9 @@ def test_means_of_many_draws_are_the_kernel(kernel, sampling):
     assert np.all(np.abs(sums.mean(axis=0)) < 4.5 * error + 1e-9)  # Student's t exceeds it once in 10,000
 
 
-@pytest.mark.parametrize("kernel", [RBF(1.5), Laplacian(4.0), Polynomial(2), ArcCosine(1)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [RBF(1.5), Laplacian(4.0), Polynomial(2), ArcCosine(1), Polynomial(2) * RBF(2.0)], ids=repr
+)
 def test_error_falls_as_the_root_of_their_number(kernel):
     K = kernel(X)
 

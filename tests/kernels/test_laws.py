@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from representer.kernels import RBF, Linear, Matern, Polynomial, Spectrum
-from representer.kernels.laws import SAMPLINGS, Source, law_of
+from representer.kernels.laws import SAMPLINGS, Source, factors_of, law_of
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -33,10 +33,18 @@ def test_two_draws_of_a_sequence_are_not_in_step():
 
 def test_products_are_sums_of_frequencies():
     kernel = RBF(0.5) * RBF(1.0)
-    W = law_of(kernel).frequencies(kernel, 2, 4000, Source("gaussian", 0))
+    W = law_of(kernel).features(kernel, 2, 8000, Source("gaussian", 0)).frequencies
     np.testing.assert_allclose(np.cov(W.T), 5.0 * np.eye(2), atol=0.5)
     power = RBF(1.0) ** 3
-    np.testing.assert_allclose(law_of(power).frequencies(power, 1, 4000, Source("gaussian", 0)).var(), 3.0, atol=0.3)
+    W = law_of(power).features(power, 1, 8000, Source("gaussian", 0)).frequencies
+    np.testing.assert_allclose(W.var(), 3.0, atol=0.3)
+
+
+def test_factors_of_products_without_their_numbers():
+    a, b, c = RBF(1.0), Polynomial(2), Matern(2.0)
+    assert factors_of(2.0 * a * (3.0 * b) ** 2 * c) == ([a, b, b, c], 18.0)
+    stretched = law_of(2.0 * a * c).features(2.0 * a * c, 2, 10, Source("gaussian", 0))
+    assert stretched.part.frequencies.shape == (5, 2)
 
 
 def test_student_frequencies():

@@ -65,8 +65,9 @@ class RandomFeatures(Transformer, Kernel):
 
     A stationary kernel has phi(x) = sqrt(2 / D) (cos <w_j, x>, sin <w_j, x>) with random frequencies w_j: normal for
     RBF, Cauchy for Laplacian, Student's t for Matern, and mixtures for RationalQuadratic. ArcCosine has random ramps,
-    Polynomial has tensor sketches, sums have the features of their parts side by side, and products of stationary
-    kernels have sums of frequencies. The error decreases as 1 / sqrt(D).
+    Polynomial has tensor sketches, and sums have the features of their parts side by side. Products of stationary
+    kernels have sums of frequencies, and other products tensor sketches of the features of their factors. The error
+    decreases as 1 / sqrt(D).
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Stationary kernels have Fourier features cos <w, x> and sin <w, x> whose frequencies w are normal vectors times random
 scales (Bochner's theorem). Arc-cosine kernels have ramps, and polynomials have tensor sketches. A sum concatenates the
-features of its parts, and a product of stationary kernels has sums of frequencies.
+features of its parts. A product of stationary kernels has sums of frequencies, other products have tensor sketches.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import gammaincinv, ndtri
 from scipy.stats import qmc
 
@@ -118,6 +119,30 @@ class TensorSketch:
             S[np.arange(len(buckets)), buckets] = signs
             sketch = X @ (S[:-1] / self.scale[:, None]).astype(out.dtype) + np.sqrt(self.offset) * S[-1]
             product = product * np.fft.rfft(np.asarray(sketch), axis=1)
+        out[...] = np.fft.irfft(product, n=self.size, axis=1)
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """FFT^-1 (FFT(S_1 phi_1(x)) ... FFT(S_p phi_p(x))), a tensor sketch of all products of features of p kernels."""
+
+    parts: tuple[Any, ...]
+    buckets: np.ndarray
+    """Array of shape (p, size): the bucket of each feature."""
+    signs: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return self.buckets.shape[1]
+
+    def __call__(self, X: Any, out: np.ndarray) -> None:
+        product: Any = 1.0
+        for part, buckets, signs in zip(self.parts, self.buckets, self.signs, strict=True):
+            values = np.empty(out.shape, out.dtype)
+            part(X, values)
+            places = (np.arange(self.size), buckets)
+            S = sparse.csr_array((signs.astype(out.dtype), places), shape=(self.size, self.size))
+            product = product * np.fft.rfft(values @ S, axis=1)
         out[...] = np.fft.irfft(product, n=self.size, axis=1)
 
 
@@ -251,23 +276,54 @@ class Multiple(Law):
     """A kernel times a factor."""
 
     def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> Stretched:
+        part = self.part_of(kernel)
+        return Stretched(law_of(part).features(part, n_columns, size, source), kernel.factor)
+
+    @staticmethod
+    def part_of(kernel: Any) -> Any:
+        """The kernel that is multiplied; raise for a negative factor."""
         if kernel.factor < 0.0:
             raise ValueError(f"{kernel!r} is not positive semidefinite, so it has no features; use a positive factor.")
-        return Stretched(law_of(kernel.kernel).features(kernel.kernel, n_columns, size, source), kernel.factor)
+        return kernel.kernel
 
 
-class Factors(Spectral):
-    """A product, or a power, of stationary kernels: sums of independent frequencies."""
+class Factors(Law):
+    """A product, or a power: sums of independent frequencies for its stationary factors, tensor sketches for others."""
+
+    def features(self, kernel: Any, n_columns: int, size: int, source: Source) -> Any:
+        parts, factor = factors_of(kernel)
+        waves = [part for part in parts if isinstance(part.law, Spectral)]
+        others = [part for part in parts if not isinstance(part.law, Spectral)]
+        maps: list[Any] = [Together(waves).features(kernel, n_columns, size, source)] if waves else []
+        maps += [part.law.features(part, n_columns, size, source) for part in others]
+        found = maps[0]
+        if len(maps) > 1:
+            shape, rng = (len(maps), size), source.rng
+            found = Tensors(tuple(maps), rng.integers(size, size=shape), rng.choice([-1.0, 1.0], shape))
+        return found if factor == 1.0 else Stretched(found, factor)
+
+
+class Together(Spectral):
+    """A product of stationary kernels: sums of their independent frequencies."""
+
+    def __init__(self, parts: list[Any]):
+        self.parts = parts
 
     def frequencies(self, kernel: Any, n_columns: int, n: int, source: Source) -> np.ndarray:
-        parts = [kernel.kernel] * kernel.exponent if hasattr(kernel, "exponent") else [kernel.left, kernel.right]
-        laws = [law_of(part) for part in parts]
-        if not all(isinstance(law, Spectral) for law in laws):
-            raise TypeError(
-                f"Random features of {kernel!r} are not known: only products of stationary kernels have some, as sums "
-                "of frequencies. Use Nystroem, which takes any kernel."
-            )
-        return np.sum([law.frequencies(part, n_columns, n, source) for law, part in zip(laws, parts, strict=True)], 0)
+        return np.sum([part.law.frequencies(part, n_columns, n, source) for part in self.parts], axis=0)
+
+
+def factors_of(kernel: Any) -> tuple[list[Any], float]:
+    """The factors of a product that are not products themselves, and the product of its numbers."""
+    law = law_of(kernel)
+    if isinstance(law, Multiple):
+        parts, factor = factors_of(law.part_of(kernel))
+        return parts, factor * kernel.factor
+    if not isinstance(law, Factors):
+        return [kernel], 1.0
+    inner = [kernel.kernel] * kernel.exponent if hasattr(kernel, "exponent") else [kernel.left, kernel.right]
+    found = [factors_of(part) for part in inner]
+    return [part for parts, _ in found for part in parts], float(np.prod([factor for _, factor in found]))
 
 
 def law_of(kernel: Any) -> Any:
