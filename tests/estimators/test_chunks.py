@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from representer import KernelRidge, Nystroem, RandomFeatures, load, rows, save
 from representer.estimators.chunks import unsettled
@@ -41,6 +42,20 @@ def test_paths_files_and_rows(tmp_path):
     np.testing.assert_allclose(each.gcv_, fit.gcv_, rtol=1e-6)
     np.testing.assert_array_equal(each.predict(X), model.predict(X))
     assert model.alpha_ == model.alpha[model.gcv_.argmin()]
+
+
+def test_nothing_of_another_fit_is_left():
+    model = KernelRidge([0.1, 1.0], kernel=SPAN).fit(X, y)
+    assert hasattr(model, "loo_scores_")
+    model.fit(rows((X[part], y[part]) for part in PARTS))
+    assert hasattr(model, "gcv_")
+    assert not hasattr(model, "loo_scores_")
+    assert not hasattr(model.set_params(alpha=0.1).partial_fit(X, y), "gcv_")
+
+
+def test_chunks_warn_of_a_tolerance_that_they_do_not_reach():
+    with pytest.warns(ConvergenceWarning, match=r"above the tolerance 1e-30; use a larger alpha or tol, or fit"):
+        KernelRidge(1e-6, kernel=SPAN, tol=1e-30).partial_fit(X, y)
 
 
 def test_what_chunks_do_not_know_has_to_be_given():

@@ -9,13 +9,13 @@ import numpy as np
 
 from representer.estimators.in_span import design_of, is_approximation, with_approximation
 from representer.estimators.inputs import check_targets, check_weights
-from representer.estimators.ridge_in_span import RidgeInSpan
+from representer.estimators.ridge_in_span import CHOOSING, RidgeInSpan
 from representer.estimators.row_targets import numbers
 from representer.kernels.base import Kernel
 from representer.problems.finite import columns_of
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows
-from representer.rows.validation import check_inputs
+from representer.rows.validation import check_inputs, reset_fitted
 from representer.solvers.one_pass import Accumulated
 
 KNOWN_BASIS = "the kernel has a basis that does not depend on the rows"
@@ -80,6 +80,7 @@ def _solved(model: Any, kernel: Kernel, rows: Rows, so_far: Accumulated) -> Any:
     spanned = RidgeInSpan(model, kernel, so_far.design.basis, rows, alphas)
     so_far = so_far.plus(rows)
     sums, alpha = so_far.totals(model.fit_intercept), alphas[0]
+    reset_fitted(model, *CHOOSING)
     if path:
         model.gcv_ = sums.gcv(alphas)
         scores = model.gcv_ if model.alpha_per_target else model.gcv_.mean(axis=1, keepdims=True)
@@ -88,6 +89,7 @@ def _solved(model: Any, kernel: Kernel, rows: Rows, so_far: Accumulated) -> Any:
     measured = ArrayRows(rows.beginning()[0])
     spanned.keep(alpha, result, with_approximation(result.certificate, spanned.basis, measured, None))
     model._chunks = so_far.shift, so_far.sums, so_far.rows
+    model._warn_unless_converged(model.certificate_, "use a larger alpha or tol, or fit, which reads all rows again")
     return model
 
 

@@ -18,7 +18,7 @@ from representer.estimators.criteria import RidgeErrors, robust
 from representer.estimators.in_span import basis_for, kernel_for_rows, may_span, rows_of
 from representer.estimators.inputs import check_targets, check_weights
 from representer.estimators.progress import CallbackSupportMixin, never, task
-from representer.estimators.ridge_in_span import RidgeInSpan
+from representer.estimators.ridge_in_span import CHOOSING, RidgeInSpan
 from representer.estimators.row_targets import check_rows, numbers
 from representer.estimators.tunable import Tunable, with_weight
 from representer.functions import Function
@@ -89,7 +89,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         Sets kernel_, alpha_, function_, dual_coef_, intercept_, certificate_.
         """
         last = getattr(self, "_solution", None) if self.warm_start else None
-        reset_fitted(self, "_chunks", "loo_scores_", "gcv_", "loo_predictions_", "loo_residuals_", "loo_error_")
+        reset_fitted(self, "_chunks", *CHOOSING)
         weights, budget = None if targets is None else check_weights(sample_weight, X), self._budget()
         if (spanned := self._in_span(X, targets, weights)) is not None:
             spanned[0].fit(spanned[1], budget)

@@ -20,6 +20,8 @@ TUNED = (
     "tune={tune!r} needs gradients of the kernel, which an approximation does not have; tune the exact kernel on some "
     "rows, and fit with Nystroem(model.kernel_, n_components)."
 )
+CHOOSING = ("loo_scores_", "gcv_", "loo_predictions_", "loo_residuals_", "loo_error_")
+"""Attributes that tell how alpha was chosen, which another fit may not set."""
 
 
 class RidgeInSpan:
