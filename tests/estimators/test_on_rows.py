@@ -148,6 +148,12 @@ def test_pairs_of_classes_in_rows(rng):
     assert np.mean(model.predict(X) == y) > 0.95
 
 
+def fails_at_the_end(X):
+    if len(X) < 16384:
+        raise ValueError("this is the last block")
+    return X[:, 0]
+
+
 def test_answers_go_to_a_file_block_by_block(rng, tmp_path):
     X = rng.normal(size=(40_000, 2))
     model = KernelRidge(kernel=SPAN).fit(X, np.sin(X).sum(axis=1))
@@ -156,6 +162,9 @@ def test_answers_go_to_a_file_block_by_block(rng, tmp_path):
     answers = data.save(model.predict, tmp_path / "answers.npy")
     assert isinstance(answers, np.memmap)
     np.testing.assert_array_equal(answers, model.predict(data))
+    with pytest.raises(ValueError, match=r"In the rows 32768 to 39999 .*: this is the last block"):
+        data.save(fails_at_the_end, tmp_path / "more.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.npy"]
     frame = pd.DataFrame(X[:50], columns=["b", "a"])
     model.fit(rows(lambda: iter([frame.assign(y=1.0)]), target="y"))
     with pytest.raises(ValueError, match="the columns a, b, but the fit had b, a"):

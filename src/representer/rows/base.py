@@ -160,16 +160,20 @@ class Rows:
         The file gets its name only once it is complete.
         """
         half, out, done = Path(f"{path}.writing"), None, 0
-        for values in self.apply(function):
-            if out is None:
-                shape = (self.n_rows, *values.shape[1:])
-                out = np.lib.format.open_memmap(half, mode="w+", dtype=values.dtype, shape=shape)
-            out[done : done + len(values)] = values
-            done += len(values)
-        assert out is not None
-        out.flush()
-        del out
-        os.replace(half, path)
+        try:
+            for values in self.apply(function):
+                if out is None:
+                    shape = (self.n_rows, *values.shape[1:])
+                    out = np.lib.format.open_memmap(half, mode="w+", dtype=values.dtype, shape=shape)
+                out[done : done + len(values)] = values
+                done += len(values)
+            assert out is not None
+            out.flush()
+            del out
+            os.replace(half, path)
+        except BaseException:  # also an interrupt
+            half.unlink(missing_ok=True)
+            raise
         return np.load(path, mmap_mode="r")
 
     def sample(self, k: int, seed: int = 0) -> Block:
