@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from representer import Nystroem
+from representer import KernelRidge, Nystroem
 from representer.gram.design import Design
 from representer.kernels import RBF
 from representer.problems.finite import FiniteRidge
@@ -70,6 +70,30 @@ def test_leave_one_out_and_gcv_against_refits():
         r = np.sqrt(w)[:, None] * (Y - naive(alpha, True))
         expected = 80 * (r**2).sum(axis=0) / np.trace(np.eye(80) - H) ** 2
         np.testing.assert_allclose(gcv[a], expected, rtol=1e-8)
+
+
+def test_alphas_that_a_row_of_leverage_one_cannot_judge_are_not_chosen():
+    apart = np.concatenate([X, [[50.0, 50.0]]])  # no other row knows of this one
+    basis = Nystroem(RBF(1.0), landmarks=apart[-8:]).basis(apart)
+    targets, alphas = rng.normal(size=(81, 1)), np.array([[1e-18], [1e-3]])
+    path = Path(FiniteRidge(Design(basis), ArrayRows(apart, targets), alphas[0], True), BUDGET)
+    predictions = path.leave_out(alphas)
+    assert predictions[0, 80] == -np.copysign(np.inf, targets[80])  # of no class of its own, either
+    assert np.isfinite(predictions[:, :80]).all()
+    assert abs(predictions[1, 80]) < np.abs(targets).max()
+    model = KernelRidge(alphas.ravel(), kernel=Nystroem(RBF(1.0), landmarks=apart[-8:]), fit_intercept=True)
+    assert model.fit(apart, targets[:, 0]).alpha_ == 1e-3
+    model.set_params(alpha=[1e-18, 1e-16]).fit(apart, targets[:, 0])  # then by generalised cross-validation
+    np.testing.assert_array_equal(model.loo_scores_, -model.gcv_.mean(axis=1))
+
+
+def test_gcv_without_directions_that_have_no_values():
+    basis = Nystroem(RBF(1.0), landmarks=X[:12]).basis(X)
+    rows = ArrayRows(X[:5], Y[:5])  # the sums of five rows have seven zero eigenvalues
+    path = Path(FiniteRidge(Design(basis), rows, np.zeros(2), False), BUDGET)
+    gcv = path.sums.gcv(np.array([[0.0, 0.0], [0.1, 0.1]]))
+    assert not np.isnan(gcv).any()
+    assert np.isfinite(gcv[1]).all()
 
 
 def test_float32_sums_are_refined_by_float64_residuals(monkeypatch):

@@ -61,6 +61,7 @@ class RidgeInSpan:
             y, w = self._targets()
             predictions = path.leave_out(alphas)
             scores = model._scores(predictions, SimpleNamespace(targets=y, weights=w))
+            scores = np.where(np.isfinite(scores).any(axis=0), scores, -model.gcv_)  # rows that no alpha can leave out
         else:
             scores = -model.gcv_
         best = scores.argmax(axis=0)

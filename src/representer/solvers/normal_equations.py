@@ -31,6 +31,8 @@ MOST_FACTORS = 4
 """Number of distinct alphas up to which each gets a Cholesky factor instead of one eigendecomposition for all."""
 LEAVE_OUT_WORK, LEAVE_OUT_ENTRIES = 1e11, 2e7
 """n m^2, and rows times alphas, up to which leave-one-out predictions are computed; beyond, alpha is chosen by GCV."""
+UNDETERMINED = 1e-12
+"""One minus the leverage of a row, up to which its prediction by all other rows has no digits."""
 
 name = "normal_equations"
 way_out = "use fewer components, or a larger memory="
@@ -148,10 +150,11 @@ class Sums:
         """n |r|^2 / tr(I - H)^2 for alphas of shape (n_alphas, n_targets)."""
         values, out = self.spectrum[0][:, None], np.empty(alphas.shape)
         for a, alpha in enumerate(alphas):
-            shifted = self.shifted(alpha)
-            errors = self.squares - np.sum(self.inside**2 * (2.0 * shifted - values) / shifted**2, axis=0)
-            free = self.n - self.intercept - np.sum(values / shifted, axis=0)
-            out[a] = np.where(free > 0, self.n * np.maximum(errors, 0.0) / np.maximum(free, 1e-300) ** 2, np.inf)
+            inverse = 1.0 / self.shifted(alpha)
+            errors = self.squares - np.sum(self.inside**2 * (2.0 - values * inverse) * inverse, axis=0)
+            free = self.n - self.intercept - np.sum(values * inverse, axis=0)
+            errors = self.n * np.maximum(errors, 0.0)
+            out[a] = np.divide(errors, free**2, out=np.full_like(errors, np.inf), where=free > 0)
         return out
 
 
@@ -165,7 +168,10 @@ def _solved(g: np.ndarray, factors: list, which: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Predictions of each y_i by the fit without row i, for all alphas: arrays of shape (n_alphas, n, n_targets)."""
+    """Predictions of each y_i by the fit without row i, for all alphas: arrays of shape (n_alphas, n, n_targets).
+
+    Infinite, with the wrong sign, where the leverage of row i is one to rounding, so that the alpha is not chosen.
+    """
 
     design: Design
     vectors: np.ndarray
@@ -188,8 +194,10 @@ class LeftOut:
         fits = (U @ self.coef.reshape(len(self.coef), -1)).reshape(shape) + self.intercept
         taken = (centred**2 @ self.inverse.reshape(len(self.inverse), -1)).reshape(shape)
         taken = weights[:, None, None] * (taken + (1.0 / self.weight if self.weight else 0.0))
-        left = Y[:, None] - fits
-        out = Y[:, None] - np.divide(left, 1.0 - taken, out=np.zeros_like(left), where=taken < 1.0)
+        left, free = Y[:, None] - fits, 1.0 - taken
+        worst = np.broadcast_to(np.copysign(np.inf, Y)[:, None], left.shape).copy()
+        # the residual of a row that determines its own fit is mere rounding
+        out = Y[:, None] - np.divide(left, free, out=worst, where=free > UNDETERMINED)
         return np.moveaxis(out, 0, 1)
 
 
