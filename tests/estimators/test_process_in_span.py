@@ -5,6 +5,7 @@ import pytest
 
 from representer import GaussianProcessRegressor, Nystroem, RandomFeatures, rows
 from representer.kernels import RBF
+from representer.solvers import finite_passes
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-2.0, 2.0, size=(80, 1))
@@ -50,6 +51,20 @@ def test_the_bound_tunes_the_kernel(noise):
     new = np.linspace(-2.0, 6.0, 9)[:, None]
     for a, b in zip(model.predict(new, return_std=True), exact.predict(new, return_std=True), strict=True):
         np.testing.assert_allclose(a, b, atol=0.02)
+
+
+@pytest.mark.filterwarnings("ignore:The fit stopped")
+def test_bound_noise_and_variances_are_of_the_sums_that_the_solution_is_of(monkeypatch):
+    kernel, smooth = Nystroem(RBF(1.0), landmarks=X), np.sin(X[:, 0]) + 1e-4 * rng.normal(size=80)
+    model = GaussianProcessRegressor(kernel=kernel, optimizer=None, tol=1e-12)
+    model.fit(X, smooth)
+    before = model.log_marginal_likelihood_, model.noise_, model.predict(X[:3] + 0.01, return_std=True)[1]
+    monkeypatch.setattr(finite_passes, "SMALL_WORK", 0.0)  # so that sums are first taken in float32
+    model.fit(X, smooth)
+    assert model.certificate_.precision == "float64"
+    np.testing.assert_allclose(model.log_marginal_likelihood_, before[0], rtol=1e-6)
+    np.testing.assert_allclose(model.noise_, before[1], rtol=1e-4)
+    np.testing.assert_allclose(model.predict(X[:3] + 0.01, return_std=True)[1], before[2], rtol=1e-4)
 
 
 def test_several_targets_and_refusals():

@@ -32,7 +32,7 @@ from representer.processes.gaussian import doubled
 from representer.processes.likelihood import Value
 from representer.processes.spanned import Evidence, SpanProcess
 from representer.processes.variational import Landmarks
-from representer.result import Budget, Plan
+from representer.result import Budget, Plan, Result
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows
 from representer.rows.recoded import RecodedRows, Standardised, Zeros
@@ -78,13 +78,9 @@ def fit_process(model: Any, kernel: Kernel, X: Any, y: Any) -> Any:
     tuned, kernel = _tuned(model, kernel, rows, noise)
     problem = _problem(model, kernel, rows)
     basis = problem.design.basis
-    path = Path(problem, _budget(model))
-    values, V = path.sums.spectrum
-    left_out = max(float(rows.total(Trace(kernel.original))[0]) - float(np.trace(path.sums.S)), 0.0)
-    evidence = Evidence(values, path.sums.inside, path.sums.yy, left_out, n)
-    last = _searched(evidence, noise, float(np.mean(path.sums.yy)) / n)
+    path, (trace,) = Path(problem, _budget(model)), rows.total(Trace(kernel.original))
+    evidence, last, result = _solved(path, float(trace), noise)
     found, model.search_ = float(np.exp(last.theta[0])), last if tuned is None else _joined(tuned, last)
-    result = path.solve(np.full(len(mean), found), "the kernel is an approximation")
     model.kernel_, model.y_fit_, model._fitted_noise = kernel, None if y is None else np.array(y), found
     model.noise_ = MeasurementNoise.of(found, model._scale).variance
     model.n_iter_ = max(model.search_.iterations, 1)
@@ -95,8 +91,22 @@ def fit_process(model: Any, kernel: Kernel, X: Any, y: Any) -> Any:
     model.certificate_ = with_approximation(result.certificate, basis, problem.rows, None)
     model.log_marginal_likelihood_, model.log_marginal_likelihood_error_ = evidence.bound(found), 0.0
     design = design_of(basis.astype(np.float64), model.threads)
+    values, V = path.sums.spectrum
     model._process = SpanProcess(kernel, design, V, values, found)
     return model
+
+
+def _solved(path: Path, trace: float, noise: Any) -> tuple[Evidence, Search, Result]:
+    """The bound, the noise that maximises it, and the solution for that noise, all from the same sums."""
+    sums = None
+    while sums is not path.sums:  # float32 sums are replaced if they do not reach the tolerance
+        sums, n = path.sums, path.problem.n
+        left_out = max(trace - float(np.trace(sums.S)), 0.0)
+        evidence = Evidence(sums.spectrum[0], sums.inside, sums.yy, left_out, n)
+        last = _searched(evidence, noise, float(np.mean(sums.yy)) / n)
+        alpha = np.full(len(sums.yy), np.exp(last.theta[0]))
+        result = path.solve(alpha, "the kernel is an approximation")
+    return evidence, last, result
 
 
 def _source(model: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Kernel]:
