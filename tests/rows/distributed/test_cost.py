@@ -1,5 +1,8 @@
 """The cost model by hand, and what becomes the limit."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -26,6 +29,34 @@ def test_terms_by_hand():
 def test_the_limit_moves_from_work_to_the_driver(workers, limit):
     cost = ClusterCost(10**9, 10, 500, workers=workers, partition=10_000 if workers > 10 else 1_000_000)
     assert cost.limit == limit
+
+
+def test_the_table_of_the_guide():
+    text = (Path(__file__).parents[3] / "docs" / "cluster.md").read_text()
+    table = re.findall(r"^\| ([^|]*?) \| (.*) \|$", text[text.index("| 10^9 rows") :], re.MULTILINE)
+    table = {name: cells.split(" | ") for name, cells in table}
+    head = next(name for name in table if name.startswith("10^9 rows"))
+    assert table[head] == ["10 workers", "100", "1,000", "4,000"]
+    costs = [ClusterCost(10**9, 10, 2000, 3, workers, 250_000) for workers in (10, 100, 1000, 4000)]
+    assert table["minutes"] == [f"{c.seconds / 60:.{0 if c.seconds > 600 else 1}f}" for c in costs]
+    assert table["work of a worker, s"] == [f"{c.work_seconds:,.0f}" for c in costs]
+    assert table["driver, s"] == [f"{c.driver_seconds:.0f}" for c in costs]
+    assert table["network, s"] == [f"{c.network_seconds:.1f}" for c in costs]
+    assert table["moved, GB"] == [f"{c.moved_bytes / 1e9:.0f}" for c in costs]
+    assert table["memory of a worker, GB"] == [f"{c.worker_bytes / 1e9:.1f}" for c in costs]
+    assert table["limit"] == [c.limit for c in costs]
+
+
+@pytest.mark.parametrize(
+    ("workers", "partition", "limit"),
+    [(1000, 250_000, "work"), (2000, 250_000, "driver"), (1000, 150_000, "work"), (1000, 130_000, "driver")],
+)
+def test_what_the_guide_says_of_bottlenecks(workers, partition, limit):
+    cost = ClusterCost(10**9, 10, 2000, 3, workers, partition)
+    assert cost.limit == limit
+    np.testing.assert_allclose(cost.rates.solve * 2000**3, 42, atol=0.5)
+    moving, computing = 8 * 2000**2 / cost.rates.network, 340 * 2000**2 * cost.rates.product
+    np.testing.assert_allclose(moving, computing, rtol=0.02)  # some hundred rows a partition
 
 
 def test_partitions_that_are_left_over_leave_workers_idle():

@@ -47,7 +47,7 @@ class ClusterCost:
     workers: int = 1
     partition: int = 1_000_000
     samples: int = 2
-    """Passes that only sample rows: for the kernel, and for the error of the approximation."""
+    """Passes that only sample rows: for the kernel, for the error of the approximation, and one with an intercept."""
     rates: Rates = Rates()
 
     @property
@@ -56,7 +56,7 @@ class ClusterCost:
 
     @property
     def work_seconds(self) -> float:
-        """(n m^2 b + n m (a + (P - 1) a') + (P + 2) n c) / W, in whole partitions: the last round leaves some idle."""
+        """(n m^2 b + n m (a + (P - 1) a') + (P + S) n c) / W, in whole partitions: the last round leaves some idle."""
         n, m, rates = self.rows, self.centres, self.rates
         values = rates.value + (self.passes - 1) * rates.exact_value
         total = n * m * (m * rates.product + values) + (self.passes + self.samples) * n * rates.row
