@@ -4,7 +4,7 @@
 
 ratio    two workers of one thread against two threads in one process, 2,000,000 rows, and the largest graph of a pass
 model    rates measured on this machine, and `ClusterCost` with them against fits with one and two workers, three sizes
-         and 10^9 rows on 10, 100 and 1,000 workers by these rates, with 10 Gbit/s
+         and 10^9 rows on 10 to 4,000 workers by these rates, with 10 Gbit/s
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ from representer.solvers.finite_passes import design_for_sums
 CENTRES = 500
 SIZES = ((300_000, 300), (500_000, 500), (1_000_000, 300))
 """Rows and centres of the fits that the model is compared with."""
+SAMPLES = 3
+"""Passes of a fit with an intercept that only sample rows."""
 PARTITION = 50_000
+SOLVED = 40_000
+"""Rows of the fit with 800 centres that tells the rate of m^3: enough for sums in float32, whose rates are subtracted."""
 
 
 def model_of(centres: int, **options: Any) -> KernelRidge:
@@ -100,10 +104,12 @@ def measured_rates(client: Client) -> Rates:
         lambda: tasks.block_of(X, y, None, 0, None),
     )
     value, moments, residual, row = (min(seconds_of(part) for _ in range(3)) for part in parts)
-    few = generated.in_memory(1, 20 * m)
+    few = generated.in_memory(1, SOLVED)
     start = min(seconds_of(lambda: model_of(20).fit(few[0][:400], few[1][:400])) for _ in range(3))
-    small = min(seconds_of(lambda: model_of(2 * m, threads=1).fit(*few)) for _ in range(2))
-    known = len(few[0]) * 2 * m * (2 * m * (moments - value) / (n * m * m) + 2 * residual / (n * m))
+    fitted = model_of(2 * m, threads=1)
+    small = min(seconds_of(lambda: fitted.fit(*few)) for _ in range(2))
+    each = value + (fitted.certificate_.passes - 1) * residual
+    known = SOLVED * 2 * m * (2 * m * (moments - value) / (n * m * m) + each / (n * m))
     calls = [dask.delayed(abs, pure=False)(k) for k in range(400)]
     task = min(seconds_of(lambda: dask.compute(*calls)) for _ in range(3)) / len(calls)
     return Rates(
@@ -144,7 +150,7 @@ def model(table: Table, tenth: int) -> Rates:
                     model_of(50).fit(data)  # workers import and compile
                 seconds = min(seconds_of(lambda f=fitted, d=data: f.fit(d)) for _ in range(2))
                 passes = fitted.certificate_.passes
-                cost = ClusterCost(n // tenth, 10, m, passes, workers, PARTITION // tenth, rates=rates)
+                cost = ClusterCost(n // tenth, 10, m, passes, workers, PARTITION // tenth, SAMPLES, rates)
                 what = f"{workers} workers, {n // tenth:,} rows, m = {m}: predicted time off by"
                 off = 100 * abs(cost.seconds / seconds - 1.0)
                 note = f"{cost.seconds:.2f} s predicted, {seconds:.2f} s measured, {passes} passes"
@@ -154,8 +160,8 @@ def model(table: Table, tenth: int) -> Rates:
 
 def table_of(rates: Rates) -> None:
     """10^9 rows."""
-    for workers in (10, 100, 1000):
-        cost = ClusterCost(10**9, 10, 2000, passes=3, workers=workers, rates=replace(rates, network=1.25e9))
+    for workers in (10, 100, 1000, 4000):
+        cost = ClusterCost(10**9, 10, 2000, 3, workers, 250_000, rates=replace(rates, network=1.25e9))
         print(
             f"       {workers:>5} workers: {cost.seconds / 60:6.1f} min, work {cost.work_seconds:.0f} s, driver "
             f"{cost.driver_seconds:.0f} s, network {cost.network_seconds:.1f} s, {cost.moved_bytes / 1e9:.0f} GB, "
