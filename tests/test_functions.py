@@ -340,6 +340,15 @@ def test_projection(rng, case, outputs):
     assert P.distance(project(P, X)) == pytest.approx(np.zeros(outputs), abs=1e-3 if case == "float32" else 1e-6)
 
 
+def test_memory_of_a_projection(rng, peak_of):
+    X = rng.normal(size=(800, 2))
+    f = Function(RBF(1.0), X, rng.normal(size=800))
+    peak, _ = peak_of(lambda: project(f, X), 16 * 800**2)
+    assert peak < 1.2 * 16 * 800**2
+    with pytest.raises(MemoryError, match=r"onto 800 representers needs 0.0102 GB, above .* use fewer inputs"):
+        project(f, X, memory=10**7)
+
+
 @every_case
 def test_projection_onto_a_span_that_has_the_function(rng, case):
     f, g, X = two_functions(rng, case)

@@ -302,16 +302,25 @@ def mean_embedding(kernel: Kernel, X: Any, weights: Any = None) -> Function:
     return Function(kernel.with_default_scales(X, None if weights is None else w), X, w / w.sum())
 
 
-def project(f: Function, X: Any) -> Function:
+def project(f: Function, X: Any, memory: int | None = None) -> Function:
     """Pf, the orthogonal projection of f onto the span of the representers k(x, .), x in X.
 
     Pf is the function in the span with the values of f on X: coef = K^+ f(X), where K^+ ignores eigenvalues that are
-    zero to rounding. The constant of f is kept.
+    zero to rounding. The constant of f is kept. K and its eigenvectors, 16 n^2 bytes, must fit ``memory``, which is the
+    machine's when not given.
     """
     require_definite(f.kernel, "a projection")
-    K = f.kernel(X)
+    gram = Gram(f.kernel, X, threads=f.threads, memory=memory)
+    n = len(gram)
+    if 16 * n * n > gram.memory:
+        raise MemoryError(
+            f"A projection onto {n} representers needs {16e-9 * n * n:.3g} GB, above the budget of "
+            f"{gram.memory / 1e9:.3g} GB; use fewer inputs, or a larger memory=."
+        )
     values = f(X).astype(np.float64) - f.constant
-    eigenvalues, vectors = linalg.eigh(K.astype(np.float64))
-    keep = eigenvalues > len(K) * np.finfo(K.dtype).eps * max(eigenvalues[-1], 0.0)
-    coef = vectors[:, keep] @ ((vectors[:, keep].T @ values).T / eigenvalues[keep]).T
-    return Function(f.kernel, X, coef, f.constant)
+    K = gram.dense().astype(np.float64, copy=False)
+    # the transposed view is the same matrix, in LAPACK's column-major order
+    eigenvalues, vectors = linalg.eigh(K.T, overwrite_a=True)
+    keep = eigenvalues > n * np.finfo(gram.dtype).eps * max(eigenvalues[-1], 0.0)
+    inverse = np.divide(1.0, eigenvalues, out=np.zeros(n), where=keep)
+    return Function(f.kernel, X, vectors @ (inverse * (vectors.T @ values).T).T, f.constant)

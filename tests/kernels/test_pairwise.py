@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
+from representer import _parallel
 from representer.kernels import RBF, Intersection, Linear, Pairwise, Sigmoid, Spectrum, Subset
 from representer.testing import check_kernel
 
@@ -28,6 +29,13 @@ def test_formulas_and_laws(case):
     check_kernel(case(Z), rows(14))
     check_kernel(case(Z.astype(np.float32)), rows(14).astype(np.float32))
     assert case(Z).definite
+
+
+def test_more_values_than_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(_parallel, "machine_memory", lambda: 8 * 7 * 4)
+    assert Pairwise(RBF(1.0), Z)(rows(7)).shape == (7, 7)
+    with pytest.raises(MemoryError, match="of 8 inputs and 4 points of Z, more than this machine has"):
+        Pairwise(RBF(1.0), Z)(rows(8))
 
 
 def test_sparse():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from representer import _parallel
 from representer.kernels import tiles
 from representer.kernels.algebra import Wrapper
 from representer.kernels.base import Gradients, Kernel, add_gradients, require_kernel
@@ -41,6 +42,12 @@ class Pairwise(Wrapper, Kernel):  # type: ignore[override]
     def prepare(self, X: Any, like: Through | None = None) -> Through:
         anchors = self.kernel.prepare(self.Z) if like is None else like.anchors
         inputs = self.kernel.prepare(X, like=anchors)
+        needed = len(inputs) * len(anchors) * inputs.dtype.itemsize
+        if needed > _parallel.machine_memory():
+            raise MemoryError(
+                f"Pairwise needs {needed / 1e9:.3g} GB for kernel values of {len(inputs)} inputs and {len(anchors)} "
+                "points of Z, more than this machine has; use fewer points in Z."
+            )
         return Through.of(tiles.block(self.kernel, inputs, anchors), inputs=inputs, anchors=anchors)
 
     def fill(self, A: Through, B: Through, tile: np.ndarray) -> None:
