@@ -3,7 +3,16 @@ import pytest
 from ridge_cases import leave_one_out
 from sklearn.base import clone
 
-from representer.estimators.criteria import Average, MachineErrors, Part, RidgeErrors, mixed, robust, softened
+from representer.estimators.criteria import (
+    Average,
+    MachineErrors,
+    Part,
+    RidgeErrors,
+    mixed,
+    robust,
+    robust_deviation,
+    softened,
+)
 from representer.kernels import RBF, Matern
 from representer.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Pinball
 
@@ -89,6 +98,15 @@ def test_robust_targets_end_at_four_deviations():
     clipped, loss = robust(y)
     assert clipped.max() < 10.0
     assert loss.delta == pytest.approx(1.0, rel=0.3)
+    assert robust(np.ones((9, 1)))[1].delta == 1.0
+
+
+def test_robust_targets_of_several_units_are_judged_alike():
+    """Each by a Huber loss that is linear beyond its own robust deviation."""
+    y = RNG.normal(size=(200, 2))
+    (clipped, loss), (same, _) = robust(y * [1.0, 1e4]), robust(y)
+    np.testing.assert_allclose(clipped / loss.delta, same / robust(y)[1].delta)
+    np.testing.assert_allclose(robust_deviation(clipped)[1], loss.delta)
 
 
 def test_any_rows_in_a_row_hold_the_classes_in_proportion():

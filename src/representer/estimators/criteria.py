@@ -92,10 +92,14 @@ def robust(targets: np.ndarray) -> tuple[np.ndarray, Huber]:
     """Clipped targets, and a Huber loss that is linear beyond one robust deviation.
 
     Targets are clipped at four robust deviations: a corrupt one would spoil its neighbours' predictions, too, whatever
-    the loss.
+    the loss. Several targets are scaled to the same robust deviation, the geometric mean of theirs, as the loss has a
+    single width.
     """
     middle, size = robust_deviation(targets)
-    return np.clip(targets, middle - OUTLYING * size, middle + OUTLYING * size), Huber(float(size.mean()) or 1.0)
+    size = np.where(size > 0.0, size, 1.0)
+    common = float(np.exp(np.log(size).mean())) if len(size) > 1 else float(size[0])
+    clipped = np.clip(targets, middle - OUTLYING * size, middle + OUTLYING * size)
+    return clipped * (common / size), Huber(common)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from representer import _parallel
 from representer.estimators.base import atomic
-from representer.estimators.criteria import RidgeErrors, robust
+from representer.estimators.criteria import RidgeErrors, robust, robust_deviation
 from representer.estimators.hyperparameters import deviation
 from representer.estimators.inputs import check_targets, check_weights
 from representer.estimators.left_out import LOO_ROWS, LeftOutFit
@@ -68,7 +68,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
     function_ : Function
         The fitted function, intercept included.
     loo_score_ : float
-        R^2 of the leave-one-out predictions.
+        R^2 of the leave-one-out predictions; of the clipped targets with "huber", which are fitted.
     noise_ : float or array of shape (n_targets,)
         The standard deviation of a measurement about f, in the units of y.
     trials_ : list of Trial
@@ -128,6 +128,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         distinct = DistinctRows.of(X, Y, weights)
         Y, weights, single = Y[distinct.first], distinct.weights, y.ndim == 1
         centre, units = np.average(Y, axis=0, weights=weights), deviation(Y)
+        if self.criterion == "huber":  # after which `robust` does not rescale targets
+            spread = robust_deviation(Y)[1]
+            units = np.where(spread > 0.0, spread, units)
         targets = (Y - centre) / units
         targets, loss = robust(targets) if self.criterion == "huber" else (targets, None)
         errors = RidgeErrors(
