@@ -28,7 +28,7 @@ from representer import (
     rows,
 )
 from representer.estimators.on_rows import Passes
-from representer.kernels import RBF, Linear, On
+from representer.kernels import RBF, Jaccard, Linear, On, Spectrum
 from representer.losses import Hinge, Huber
 from representer.rows import checkpoint
 
@@ -187,6 +187,25 @@ def test_passes_are_shown(capsys):
 
 def spanned(**options):
     return KernelRidge(0.1, kernel=Nystroem(RBF(), 20), **options)
+
+
+@pytest.mark.parametrize("kind", ["strings", "sets", "frames"])
+def test_strings_sets_and_frames_are_fitted_on_dask(rng, kind):
+    words = ["".join(word) for word in rng.choice(list("ACGT"), (60, 6))]
+    y = np.array([word.count("A") for word in words], float)
+    inputs, kernel = {
+        "strings": (pd.Series(words), Spectrum(2)),
+        "sets": (pd.Series([set(word) for word in words]), Jaccard()),
+        "frames": (pd.DataFrame({"word": words, "x": y}), On(Spectrum(2), "word") + On(RBF(2.0), ["x"])),
+    }[kind]
+    plain = inputs if kind == "frames" else list(inputs)
+    with dask.config.set({"dataframe.convert-string": kind != "sets"}):
+        lazy, targets = (dd.from_pandas(each, npartitions=3) for each in (inputs, pd.Series(y)))
+        model = KernelRidge(0.1, kernel=Nystroem(kernel, 12))
+        expected = model.fit(plain, y).predict(plain)
+        fitted = model.fit(lazy, targets)
+        np.testing.assert_allclose(fitted.predict(plain), expected, rtol=1e-9)
+        np.testing.assert_allclose(fitted.predict(lazy).compute(), expected, rtol=1e-9)
 
 
 def test_fits_from_anywhere_have_the_same_bits(rng, tmp_path):
