@@ -28,6 +28,7 @@ from representer.estimators.inputs import (
     check_labels,
     check_lengths,
     check_weights,
+    in_precision_of,
     is_precomputed,
     take,
     to_kernel,
@@ -330,3 +331,10 @@ def test_memory_maps_are_checked(rng, tmp_path):
     model = KernelRidge().fit(X[:100], X[:100, 0])
     with pytest.raises(ValueError, match="X has 1 features, but KernelRidge is expecting 2 features"):
         model.predict(mapped[:50, :1])
+
+
+def test_values_have_the_precision_of_inputs():
+    values = np.ones(2)
+    assert in_precision_of(np.ones((2, 1), np.float32), values).dtype == np.float32
+    assert in_precision_of(np.ones((2, 1)), values) is values
+    assert in_precision_of(["a", "b"], values) is values

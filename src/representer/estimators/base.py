@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.in_span import kernel_for
-from representer.estimators.inputs import KernelParameters, is_precomputed, to_kernel
+from representer.estimators.inputs import KernelParameters, in_precision_of, is_precomputed, to_kernel
 from representer.estimators.on_rows import with_rows
 from representer.estimators.progress import Progress, Step, with_callbacks
 from representer.gram.tiled import Gram
@@ -184,7 +184,7 @@ class KernelEstimator(KernelParameters):
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_, reset=False)
         values = self.function_(X)
-        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+        return in_precision_of(X, values)
 
     def _warn_unless_converged(self, certificate: Certificate, advice: str) -> None:
         if not certificate.converged:

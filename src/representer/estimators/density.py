@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import atomic, own, warn_user
-from representer.estimators.inputs import KernelParameters, check_weights
+from representer.estimators.inputs import KernelParameters, check_weights, in_precision_of
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.stationary import RBF
@@ -211,7 +211,7 @@ class ParzenDensity(DensityMixin, KernelParameters):
         totals = np.full(len(A), self._weights.sum())
         values = self._log_density(A, np.array([self.bandwidth_]), False, totals)[0]
         with np.errstate(over="ignore"):  # a log density below the float32 range becomes -inf
-            return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+            return in_precision_of(X, values)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The log-likelihood of X: the sum of log p(x)."""

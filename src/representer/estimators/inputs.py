@@ -208,3 +208,8 @@ def take(X: Any, rows: np.ndarray, kernel: Any) -> Any:
 def evenly_spaced(n: int, at_most: int) -> np.ndarray:
     """Indices of at most ``at_most`` of n inputs, evenly spaced."""
     return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(int))
+
+
+def in_precision_of(X: Any, values: np.ndarray) -> np.ndarray:
+    """The values, in float32 where the inputs X are."""
+    return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values

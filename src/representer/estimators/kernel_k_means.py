@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
-from representer.estimators.inputs import check_weights, in_units, is_precomputed, to_kernel
+from representer.estimators.inputs import check_weights, in_precision_of, in_units, is_precomputed, to_kernel
 from representer.estimators.progress import Progress
 from representer.features.approximation import left_out
 from representer.functions import Function
@@ -215,7 +215,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """The distances ||k(x, .) - m_c|| to all centres; with a precomputed kernel, for the training inputs only."""
         X, squares = self._squares(X)
         distances = np.sqrt(squares)
-        return distances.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else distances
+        return in_precision_of(X, distances)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the (weighted) sum of squared distances to the nearest centre, available where `transform` is."""

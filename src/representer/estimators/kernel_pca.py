@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
 from representer.estimators.in_span import is_approximation, kernel_for_rows
-from representer.estimators.inputs import check_weights, in_units
+from representer.estimators.inputs import check_weights, in_precision_of, in_units
 from representer.estimators.pca_in_span import components_in_span
 from representer.estimators.row_targets import untargeted
 from representer.functions import Function
@@ -141,9 +141,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         if isinstance(X, Rows):
             return self.transform(data)
         if result is None:
-            return _as_inputs(self.eigenfunctions_(X), X)
+            return in_precision_of(X, self.eigenfunctions_(X))
         scores = result.applied / np.sqrt(np.asarray(result.eigenvalues)) + self.eigenfunctions_.constant
-        return _as_inputs(scores, X)
+        return in_precision_of(X, scores)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """The solver that `fit` would use for these inputs, why, and the memory and time that it takes."""
@@ -227,7 +227,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """The scores <v_j, k(x, .) - m>, one row per x in X."""
         check_is_fitted(self)
         X = check_inputs(self, X, self.kernel_, reset=False)
-        return _as_inputs(self.eigenfunctions_(X), X)
+        return in_precision_of(X, self.eigenfunctions_(X))
 
     def project(self, X: Any) -> Function:
         """m + sum_j <v_j, k(x, .) - m> v_j, the projection of k(x, .) onto the components; one output per x.
@@ -250,8 +250,3 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _with_scores(self, scores: np.ndarray) -> Function:
         coef = self.mean_.coef[:, None] + self.eigenfunctions_.coef @ scores.astype(np.float64).T
         return self.mean_.with_coef(coef)
-
-
-def _as_inputs(scores: np.ndarray, X: Any) -> np.ndarray:
-    """The scores in float32 if the inputs are."""
-    return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores

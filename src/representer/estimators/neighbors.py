@@ -13,7 +13,7 @@ from representer import _parallel
 from representer._loops.k_smallest import keep_smallest
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.in_span import refuse
-from representer.estimators.inputs import check_labels, check_targets, to_kernel
+from representer.estimators.inputs import check_labels, check_targets, in_precision_of, to_kernel
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import require_definite
@@ -229,4 +229,4 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _Neighbors):
         """The (weighted) mean of the neighbours' targets."""
         indices, shares = self._shares(X)
         values = np.einsum("ik,ik...->i...", shares, self._targets[indices])
-        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+        return in_precision_of(X, values)

@@ -20,6 +20,7 @@ from representer.estimators.inputs import (
     NAMES,
     check_targets,
     check_weights,
+    in_precision_of,
     is_precomputed,
     to_kernel,
 )
@@ -346,7 +347,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         checks.unmasked(X, "X")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         values = self.function_(X)
-        return values.astype(np.float32) if X.dtype == np.float32 else values
+        return in_precision_of(X, values)
 
     def dual_basis(self, index: Any = None) -> Network:
         """The functions u_i with f(x) = sum_i y_i u_i(x), for one data point, for several, or for all of them.

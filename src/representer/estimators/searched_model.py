@@ -14,7 +14,7 @@ from representer import _parallel
 from representer.estimators import starting_kernels
 from representer.estimators.base import KernelEstimator, own, warn_user
 from representer.estimators.criteria import RidgeErrors
-from representer.estimators.inputs import is_precomputed, to_kernel
+from representer.estimators.inputs import in_precision_of, is_precomputed, to_kernel
 from representer.estimators.left_out import LOO_ROWS, LeftOutFit
 from representer.estimators.model_search import FINALISTS, MOST_ROWS, SETTLED, SHRINK, ModelSearch, Trial
 from representer.estimators.progress import Progress
@@ -81,7 +81,7 @@ class SearchedModel(KernelEstimator):
         check_is_fitted(self)
         rows = self.rows_of(X)
         values = self.function_(rows)
-        return values.astype(np.float32) if getattr(rows, "dtype", None) == np.float32 else values
+        return in_precision_of(rows, values)
 
     def _start(self, X: Any, weights: np.ndarray | None) -> Start:
         """The kernels that are compared on these rows."""

@@ -13,7 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from representer import _parallel
 from representer.estimators.base import atomic, own, warn_user
 from representer.estimators.density import DISTANCES, check_bandwidths, is_path, pick, plan_of_windows
-from representer.estimators.inputs import KernelParameters, check_targets, check_weights, is_precomputed
+from representer.estimators.inputs import (
+    KernelParameters,
+    check_targets,
+    check_weights,
+    in_precision_of,
+    is_precomputed,
+)
 from representer.gram.tiled import Gram
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -232,7 +238,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
                 UserWarning,
             )
         values = values[:, 0] if self._single_output else values
-        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+        return in_precision_of(X, values)
 
 
 def _mean(sums: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import KernelEstimator, warn_user
 from representer.estimators.in_span import is_approximation, kernel_for_rows, refuse
-from representer.estimators.inputs import require_bounded, take
+from representer.estimators.inputs import in_precision_of, require_bounded, take
 from representer.functions import Function
 from representer.gram.operator import Operator
 from representer.gram.tiled import Gram
@@ -163,7 +163,7 @@ class SupportVectorMachine(KernelEstimator):
         X = check_inputs(self, X, self.kernel_, reset=False)
         columns = self.support_ if len(self.support_) else np.arange(1)  # those of the function's points
         values = self.function_(X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns])
-        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+        return in_precision_of(X, values)
 
 
 def in_order(work: Callable[[Any], Any], tasks: list[Any], pool: ThreadPoolExecutor, quick: float) -> Iterator[Any]:
