@@ -76,3 +76,11 @@ def test_columns_that_say_nothing():
 def test_rare_classes():
     labels = np.array(["a"] * (N - 3) + ["b"] * 3)
     assert "the class b" in kinds({"x": X}, labels, CLASSES)["rows"].sentence
+
+
+def test_missing_cells_are_a_share_of_all_rows():
+    half = pl.DataFrame({"x": X, "gaps": pl.Series([None, None, None, 1.0, 1.0] * 40)})
+    rest = half.with_columns(y=pl.lit(None, pl.Float64), gaps=pl.lit(1.0))
+    raw = pl.concat([half.with_columns(y=pl.Series(Y)), rest])
+    found = examine(column_types(read_table(raw)), NUMBERS, half, Y, (TRAIN, TEST), 0, rows=400)
+    assert [each.kind for each in found] == ["rows"]  # 120 of 400 are missing, though 120 of 200 with a target

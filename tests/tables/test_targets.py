@@ -66,7 +66,7 @@ def test_logarithms_return():
 
 def test_quantiles_hold_the_median_which_is_the_prediction():
     assert found([0.5, 2.0, 5.0], "quantiles:0.9")[0].quantiles == (0.9,)
-    with pytest.raises(TableError, match="lack the median.*write quantiles:0.1,0.5,0.9, or"):
+    with pytest.raises(TableError, match=r"lack the median.*write quantiles:0\.1,0\.5,0\.9, or"):
         found([0.5, 2.0, 5.0], "quantiles:0.1,0.9")
 
 

@@ -40,10 +40,14 @@ def examine(
     pair: tuple[np.ndarray, np.ndarray],
     seed: int,
     time: str = "",
+    rows: int | None = None,
 ) -> list[Finding]:
-    """All findings for a treated frame, its targets, and the training and test rows, split by a column of ``time``."""
+    """All findings for a treated frame, its targets, and the training and test rows, split by a column of ``time``.
+
+    ``rows`` are all rows of the table, also those without a target.
+    """
     return [
-        *_columns(types, target, len(y)),
+        *_columns(types, target, rows or len(y)),
         *_classes(target, y),
         *_leaks(target, frame, y, seed),
         *_copies(target, frame, y, pair),

@@ -261,7 +261,9 @@ class Fitting:
         plan = job.plan
         self.tell("looking for leaks, copies and shifts")
         treated = plan.treated(job.frame, job.table.source)
-        self.findings = examine(job.types, job.target, treated, job.y, pairs[0], job.seed, job.split.time)
+        self.findings = examine(
+            job.types, job.target, treated, job.y, pairs[0], job.seed, job.split.time, len(job.table)
+        )
         self.tell("a first model")
         train, test = pairs[0]
         some = np.sort(train[random_rows(job.y[train], QUICK_ROWS, job.seed)])
