@@ -1,9 +1,11 @@
 """Explanations add up to the prediction by rows and by columns, name what they mean, and know what is unfamiliar."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from representer import (
@@ -15,6 +17,10 @@ from representer import (
     KernelRidge,
     explain,
 )
+from representer.tables import machines
+from representer.tables.column_plan import ColumnPlan, Treatment
+from representer.tables.table_model import FittedRows, TableModel
+from representer.tables.targets import Target
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)) + np.array([0.0, 2000.0, -5.0])
@@ -92,3 +98,20 @@ def test_errors_say_what_to_do():
         explain(KernelPCA(2).fit(X), X)
     with pytest.raises(ValueError, match="choose one by output="):
         explain(KernelRidge().fit(X, X), X)
+
+
+@pytest.mark.filterwarnings("ignore:The search stopped")
+def test_landmarks_have_the_numbers_of_their_rows(monkeypatch):
+    monkeypatch.setattr(machines, "EXACT_ROWS", 30)
+    monkeypatch.setattr(machines, "FEWEST_LANDMARKS", 10)
+    x = np.linspace(-2.0, 2.0, 60)
+    frame, target, numbers = pl.DataFrame({"x": x}), Target("y", "regression", "squared"), np.arange(100, 160)
+    estimator, route = machines.fit_machine(target, frame, np.sin(x), machines.Effort(0.5))
+    plan = ColumnPlan((Treatment("x", "number"),))
+    model = TableModel(plan, target, estimator, route, None, FittedRows(numbers, np.sin(x)))
+    found = explain(model, frame, 7)
+    assert found.rows_are == "landmark row"
+    for share in (*found.up, *found.down):
+        np.testing.assert_allclose(share.target, model.predict(frame[[share.row - 100]])["prediction"][0], atol=1e-6)
+    bare = explain(replace(model, fitted_rows=None), frame, 7)
+    assert bare.rows_are == "landmark"

@@ -32,6 +32,7 @@ def test_landmarks_for_many_rows(monkeypatch):
     assert "landmarks" in route_words(Target("y", "regression", "squared"), N, 300.0)
     assert np.mean((model.predict(FRAME) - MEAN) ** 2) < 0.1
     np.testing.assert_allclose(model.function_(model.rows_of(FRAME)), model.predict(FRAME))
+    np.testing.assert_array_equal(model.rows_of(FRAME)[model.landmarks], model.function_.X)
     assert model.certificate_.converged
     low, high = model.residuals[[10, -11]]
     assert low < 0.0 < high
@@ -79,6 +80,14 @@ def test_routes_fit_the_memory():
         Route.of(numbers, 5000, 60.0, 1_000_000)
     classes = Target("y", "classification", "logistic", classes=("a", "b"))
     assert Route.of(classes, 50_000, 60.0, None).landmarks < Route.of(numbers, 50_000, 60.0, None).landmarks / 3
+
+
+def test_rows_are_found_again_in_arrays_and_frames():
+    rows = np.array([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0], [3.0, 3.0]])
+    assert machines.places_of(rows[[3, 2]], rows).tolist() == [3, 0]
+    assert machines.places_of(rows + 1.0, rows) is None
+    frame = pl.DataFrame({"x": rows[:, 0], "w": ["a", "b", "c", "d"]})
+    assert machines.places_of(frame[[2, 1]], frame).tolist() == [2, 1]
 
 
 def test_landmarks_fit_the_time():

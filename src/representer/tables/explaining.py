@@ -42,7 +42,10 @@ class RowExplanation:
     formula: str
     """The contribution of a row, as a formula."""
     rows_are: str
-    """What row numbers refer to: "training row", or "landmark" for a fit in the span of some rows."""
+    """What row numbers refer to: "training row", or for a fit in the span of some rows "landmark row".
+
+    Where it is not known which rows those are, "landmark" with its number.
+    """
     base: float
     """f with all columns removed: the mean of f over some training rows."""
     columns: tuple[tuple[str, str, float], ...]
@@ -114,12 +117,12 @@ def explain(model: Any, X: Any, row: int = 0, *, output: Any = None, n: int = 5)
     unfamiliar = _is_unfamiliar(model, machine, f, one)
     f, one = _centred(estimator, f, one)
     rows_of_fit = row_shares(machine, f, one, number)
-    up, down, others = rows_of_fit.listed(n, _Labels(model, machine, number))
+    labels = _Labels(model, estimator, machine, number)
+    up, down, others = rows_of_fit.listed(n, labels)
     owners, size = _owners(estimator, model), len(f.coef)
     wanted = int(np.clip(REFERENCE_WORK / size, 1, MOST_REFERENCES))
     shares = f.column_shares(one, owners, checks.take(f.X, evenly_spaced(size, wanted)))
     cells = _cells(X, row % count)
-    in_span = machine.kernel_.original is not machine.kernel_
     return RowExplanation(
         row=row % count,
         what=what,
@@ -129,7 +132,7 @@ def explain(model: Any, X: Any, row: int = 0, *, output: Any = None, n: int = 5)
         down=down,
         other_rows=others,
         formula=rows_of_fit.formula,
-        rows_are="landmark" if in_span else "training row",
+        rows_are=labels.rows_are,
         base=shares.base,
         columns=_named(shares.shares, estimator, X, cells),
         unfamiliar=unfamiliar,
@@ -170,12 +173,18 @@ def _one_output(machine: Any, one: Any, output: Any, target: Any) -> tuple[int, 
 class _Labels:
     """Row numbers and targets of training rows as the user knows them: those of the table, else of the fit."""
 
-    def __init__(self, model: Any, machine: Any, number: int):
+    def __init__(self, model: Any, estimator: Any, machine: Any, number: int):
         self.machine, self.number = machine, number
         in_span = machine.kernel_.original is not machine.kernel_
-        self.fitted = None if in_span else getattr(model, "fitted_rows", None)
+        fitted, places = getattr(model, "fitted_rows", None), getattr(estimator, "landmarks", None)
+        self.landmarks = fitted.numbers[places] if in_span and fitted is not None and places is not None else None
+        self.fitted = None if in_span else fitted
+        of_span = "landmark" if self.landmarks is None else "landmark row"
+        self.rows_are = of_span if in_span else "training row"
 
     def __call__(self, i: int, target: float | None) -> tuple[int, Any]:
+        if self.landmarks is not None:
+            return int(self.landmarks[i]), target
         if self.fitted is not None and len(self.fitted.targets) == len(self.machine.function_.coef):
             return int(self.fitted.numbers[i]), self.fitted.targets[i].item()
         support, classes = getattr(self.machine, "support_", None), getattr(self.machine, "classes_", None)

@@ -72,6 +72,8 @@ class SearchedMachine:
     """Subtracted from numeric rows, as in the search."""
     residuals: np.ndarray | None = None
     """Quantiles of leave-one-out residuals at `BAND_LEVELS`, for regressions in a span."""
+    landmarks: np.ndarray | None = None
+    """Which rows of the fit the landmarks are, for fits in their span."""
 
     @property
     def function_(self) -> Any:
@@ -181,10 +183,27 @@ def fit_machine(
     if isinstance(machine, KernelRidge):
         residuals = np.quantile(machine.loo_residuals_, BAND_LEVELS)  # those of the fit are too small
     name = type(machine).__name__
+    places = None if route.exact else places_of(machine.function_.X, rows)
     return (
-        SearchedMachine(searched, machine, centre, residuals),
+        SearchedMachine(searched, machine, centre, residuals, places),
         f"{name}: kernel by leave-one-out among {len(some):,} rows, {route.words}",
     )
+
+
+def places_of(some: Any, rows: Any) -> np.ndarray | None:
+    """The number of a row equal to each of some rows; None if one of them is not among the rows."""
+    keys, known = _keys(some), {}
+    wanted = set(keys)
+    for number, key in enumerate(_keys(rows)):
+        if key in wanted:
+            known.setdefault(key, number)
+    return np.array([known[key] for key in keys]) if len(known) == len(wanted) else None
+
+
+def _keys(rows: Any) -> list[Any]:
+    if isinstance(rows, np.ndarray):
+        return [row.tobytes() for row in np.ascontiguousarray(rows)]
+    return list(rows.hash_rows().to_list())
 
 
 def route_words(target: Target, n: int, seconds: float, memory: int | None = None) -> str:
