@@ -47,8 +47,8 @@ def test_bands_between_quantiles():
 def test_a_wrong_target_is_suspicious(houses, houses_fit):
     wrong = houses.with_columns(price=pl.when(pl.col("nr") == 50).then(900.0).otherwise(pl.col("price")))
     planted = replace(houses_fit.model.fitted_rows, targets=wrong["price"].to_numpy())
-    (first, *_) = suspicions(replace(houses_fit.model, fitted_rows=planted), houses_fit.outcome)
-    assert (first.row, first.given) == (50, 900.0)
+    (first, *_), among = suspicions(replace(houses_fit.model, fitted_rows=planted), houses_fit.outcome)
+    assert (first.row, first.given, among) == (50, 900.0, len(houses))
     assert abs(first.others_predict - houses["price"][50]) < 60.0
     unknown = replace(houses_fit.model, fitted_rows=None)
-    assert all(abs(each.strength) > 4.0 for each in suspicions(unknown, houses_fit.outcome))
+    assert all(abs(each.strength) > 4.0 for each in suspicions(unknown, houses_fit.outcome)[0])

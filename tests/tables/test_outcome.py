@@ -6,7 +6,16 @@ import json
 import numpy as np
 import pytest
 
-from representer.tables.outcome import Comparison, Coverage, Finding, HeldOut, Outcome, Score, TableColumn
+from representer.tables.outcome import (
+    Comparison,
+    Coverage,
+    Finding,
+    HeldOut,
+    Outcome,
+    Score,
+    Suspicion,
+    TableColumn,
+)
 
 
 def outcome(**changes):
@@ -52,13 +61,19 @@ def outcome(**changes):
 
 def test_json_has_every_field_and_no_nan():
     found = json.loads(outcome().to_json())
-    assert found["schema"] == 1
+    assert found["schema"] == 2
     assert {*found} == {"schema", *(field.name for field in dataclasses.fields(Outcome))}
+    assert found["held_out"]["rows"] == [2, 4]  # from 1
     assert found["held_out"]["prediction"] == [1.5, None]
     assert found["held_out"]["unfamiliar"] == [False, True]
     assert found["scores"][0] == {"metric": "R2", "value": 0.8, "lower": 0.7, "upper": 0.9, "higher_is_better": True}
     assert found["coverage"][0]["covered"] == 0.9
     assert found["columns"][0]["name"] == "size"
+
+
+def test_suspicious_rows_are_counted_from_1():
+    found = outcome(suspicious=(Suspicion(6, 1.0, 2.0, 5.0),)).as_dict()
+    assert found["suspicious"][0]["row"] == 7
 
 
 def test_rows_can_be_left_out():

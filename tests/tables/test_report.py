@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from representer.tables.effects import ColumnEffect
-from representer.tables.outcome import Comparison, Coverage, Finding, HeldOut, Outcome, Score, TableColumn
+from representer.tables.outcome import (
+    Comparison,
+    Coverage,
+    Finding,
+    HeldOut,
+    Outcome,
+    Score,
+    Suspicion,
+    TableColumn,
+)
 from representer.tables.report import report_html, report_json
 
 EVIL = "<script>alert('x')</script> & \"quotes\" {{ 7 * 7 }}"
@@ -102,6 +111,12 @@ def test_the_page_says_what_was_found():
     assert "@media print" in page
 
 
+def test_the_page_says_among_how_many_rows_suspicious_ones_were_sought():
+    some = {"suspicious": (Suspicion(6, 1.0, 2.0, 5.0),), "suspicious_among": 3000}
+    assert "among 3,000 of 9,000 rows" in report_html(outcome(rows=9000, **some))
+    assert "They were sought" not in report_html(outcome(rows=3000, **some))
+
+
 def test_classes_have_reliability_a_roc_and_confusions():
     truth = np.where(TRUTH > 0, "no", "yes")
     likely = np.stack([1 / (1 + np.exp(-3 * TRUTH)), 1 / (1 + np.exp(3 * TRUTH))], axis=1)
@@ -115,6 +130,6 @@ def test_classes_have_reliability_a_roc_and_confusions():
 @pytest.mark.parametrize("effects", [(), EFFECTS])
 def test_the_same_as_json_with_a_version(effects):
     found = json.loads(report_json(outcome(), effects))
-    assert found["schema"] == 1
+    assert found["schema"] == 2
     assert found["scores"][0]["upper"] is None
     assert [each["name"] for each in found["effects"]] == [each.name for each in effects]

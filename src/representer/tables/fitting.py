@@ -282,7 +282,8 @@ class Fitting:
         self._keep(last, "models that had not seen them were judged, and this one then fitted to all")
         self.tell("looking for suspicious targets")
         outcome = self.best.outcome  # type: ignore[union-attr]
-        self.best = TableFit(last, replace(outcome, suspicious=suspicions(last, outcome)))
+        found, among = suspicions(last, outcome)
+        self.best = TableFit(last, replace(outcome, suspicious=found, suspicious_among=among))
 
     def _judge_all(self) -> None:
         """Models of the training rows of all pairs, as far as time allows, each judged on its test rows."""

@@ -10,7 +10,7 @@ import numpy as np
 from representer.tables import baselines, scores, splits
 from representer.tables.outcome import Coverage, HeldOut, Outcome, Suspicion
 from representer.tables.scores import Fold
-from representer.tables.suspicious import far_off, suspicious_labels
+from representer.tables.suspicious import MOST_LEFT_OUT, far_off, suspicious_labels
 from representer.tables.table_model import Predictions, TableModel
 from representer.tables.targets import Target
 
@@ -153,19 +153,21 @@ def joined(parts: list[Predictions]) -> Predictions:
     return Predictions(**{name: together(name) for name in names})
 
 
-def suspicions(model: TableModel, outcome: Outcome) -> tuple[Suspicion, ...]:
+def suspicions(model: TableModel, outcome: Outcome) -> tuple[tuple[Suspicion, ...], int]:
     """Rows of the table whose targets the others contradict: by leave-one-out, or among rows set aside.
+
+    Also the number of rows among which they were sought.
 
     The latter where a fit to all rows has no leave-one-out predictions: in the span of landmarks, and for counts and
     quantiles.
     """
     fitted, target = model.fitted_rows, model.target
     if fitted is None or hasattr(model.estimator, "machine"):
-        return far_off(outcome.held_out, outcome.classes)
+        return far_off(outcome.held_out, outcome.classes), len(outcome.held_out.rows)
     found = suspicious_labels(
         model.estimator, fitted.targets if target.is_classes else target.fitted_scale(fitted.targets)
     )
-    return tuple(
+    named = tuple(
         Suspicion(
             int(fitted.numbers[each.row]),
             fitted.targets[each.row].item(),
@@ -174,3 +176,4 @@ def suspicions(model: TableModel, outcome: Outcome) -> tuple[Suspicion, ...]:
         )
         for each in found
     )
+    return named, min(len(fitted.targets), MOST_LEFT_OUT)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the JSON schema; raised whenever a field changes its name or meaning, not when one is added."""
 
 
@@ -169,6 +169,8 @@ class Outcome:
     """Permutation importance: by how much the first score falls when a column is shuffled, largest first."""
     suspicious: tuple[Suspicion, ...] = ()
     """Rows of the table, from 0, whose targets the others contradict."""
+    suspicious_among: int = 0
+    """The number of rows among which they were sought."""
 
     def without_rows(self) -> Outcome:
         """The outcome without the rows set aside, for model files."""
@@ -177,13 +179,20 @@ class Outcome:
         return dataclasses.replace(self, held_out=empty)
 
     def as_dict(self, rows: bool = True) -> dict[str, Any]:
-        """The fields by name, as plain lists, numbers and strings; ``rows=False`` leaves out `held_out`."""
+        """The fields by name, as plain lists, numbers and strings; ``rows=False`` leaves out `held_out`.
+
+        Rows are counted from 1 here, as in all files.
+        """
         found: dict[str, Any] = {"schema": SCHEMA}
         found |= {
             field.name: _plain(getattr(self, field.name))
             for field in dataclasses.fields(self)
             if rows or field.name != "held_out"
         }
+        for each in found["suspicious"]:
+            each["row"] += 1
+        if rows:
+            found["held_out"]["rows"] = [row + 1 for row in found["held_out"]["rows"]]
         return found
 
     def to_json(self, rows: bool = True) -> str:
