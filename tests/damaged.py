@@ -15,9 +15,24 @@ STRANGE = [
 DEEP = "[" * 300 + "]" * 300
 SWELLING = [
     *("[]", "{}", "1000", "1.5", '"a"', '"#"', '[["#"]]', '{"#":0}', '{"a":{"a":[0]}}', '"#":0', "[" * 90 + "]" * 90),
+    *('["set",[]]', '["float","nan"]', '["dtype","<f8"]', '["object","estimators.GaussianProcessRegressor",{},{}]'),
     *('"\\ud83d\\ude00"', f'"{"a" * 100}\\ud83d\\ude00"', '["list",[]]', '["object","kernels.RBF",{},{}]'),
 ]
 """Parts of JSON, of which there are many; # is another number in each."""
+
+UNPACKED = [
+    *(
+        ["numbers", [0]],
+        ["scalars", [0]],
+        ["mixed", [[1]], [0]],
+        ["dates", [0], "<M8[D]"],
+        ["csr", [0], [0], [0], [9, 9]],
+    ),
+    *(["split", [1], [0], kind] for kind in ("list", "tuple", "set", "frozenset", "dict", "array")),
+    *(["frame", "pandas", [["x", kind, [0], None]]] for kind in ("", "Int64", "boolean", "str")),
+    *(["frame", "polars", [["x", "", [0], None]]], ["frame", "pandas", [["x", "category", [0], [0]]]]),
+]
+"""Nodes that make objects of array 0."""
 
 
 class Damages:
@@ -101,6 +116,21 @@ class Damages:
             return self._signed("{" + more + self.document[1:])
         return self._signed(self.document.replace('"values":[', f'"values":[{parts},', 1))
 
+    def unpacked(self):
+        """A long array of zeros that is unpacked into many objects."""
+        kind, node = list(TYPE_NAMES)[self.draw(len(TYPE_NAMES))], UNPACKED[self.draw(len(UNPACKED))]
+        return self.unpacked_by(kind, node, 10 ** (3 + self.draw(3)))
+
+    def unpacked_by(self, kind, node, count):
+        """So many zeros of this type, in place of all other arrays, unpacked by this node."""
+        data = bytes(count * np.dtype(TYPE_NAMES[kind]).itemsize)
+        text = json.dumps({"root": [2], "values": [["array", "0", "C"], ["list", []], node]})
+        digest = sha256(text.encode() + f"0 {TYPE_NAMES[kind]} {(count,)}".encode() + data).hexdigest()
+        entry = {"dtype": kind, "shape": [count], "data_offsets": [0, len(data)]}
+        return _joined(
+            json.dumps({"__metadata__": self.metadata | {"document": text, "sha256": digest}, "0": entry}), data
+        )
+
     def _signed(self, document):
         digest = sha256(document.encode() + self.rest).hexdigest()
         metadata = json.dumps(self.metadata | {"document": document, "sha256": digest})
@@ -112,7 +142,7 @@ def damages(content, count, seed):
     made = Damages(content, seed)
     kinds = made.flipped, made.cut, made.forged, made.forged, made.resized
     for i in range(count):
-        yield made.swollen() if i % 100 == 99 else kinds[i % 5]()
+        yield made.swollen() if i % 100 == 99 else made.unpacked() if i % 100 == 49 else kinds[i % 5]()
 
 
 def _joined(header, data):
