@@ -192,8 +192,8 @@ def fit_machine(
 
 def places_of(some: Any, rows: Any) -> np.ndarray | None:
     """The number of a row equal to each of some rows; None if one of them is not among the rows."""
-    keys, known = _keys(some), {}
-    wanted = set(keys)
+    keys = _keys(some)
+    wanted, known = set(keys), dict[Any, int]()
     for number, key in enumerate(_keys(rows)):
         if key in wanted:
             known.setdefault(key, number)
