@@ -5,46 +5,35 @@ import onnxruntime
 import pandas as pd
 import pytest
 from each_case import each
-from sklearn.datasets import load_iris
-from sklearn.gaussian_process import kernels as theirs
+from onnx.reference import ReferenceEvaluator
+from onnx_cases import LABELS, NEW, WORDS, X, Y, close, run
 
 from representer import (
-    SVC,
+    GPLVM,
     SVR,
-    GaussianProcessClassifier,
     GaussianProcessRegressor,
-    KernelClassifier,
-    KernelLogisticRegression,
+    KernelMachine,
     KernelPCA,
     KernelPoissonRegression,
+    KernelQuantileRegression,
     KernelRegressor,
     KernelRidge,
-    KernelRidgeClassifier,
     NadarayaWatson,
-    NuSVC,
     Nystroem,
     OneClassSVM,
     RandomFeatures,
     drop_in,
     to_onnx,
 )
-from representer.kernels import RBF, ArcCosine, Linear, Matern, On, Periodic, Spectrum
-
-X, LABELS = load_iris(return_X_y=True)
-X, LABELS = X[::3], LABELS[::3]
-WORDS = np.array(["a", "b", "c"])[LABELS]
-Y = np.stack([np.sin(X[:, 0]), X[:, 1]], axis=1)
-NEW = X[:7] + 0.1
+from representer.kernels import RBF, ArcCosine, Matern, On, Periodic, Spectrum
+from representer.losses import Huber, Poisson, Squared
 
 
-def run(model, rows=NEW, dtype=np.float64):
-    exported = to_onnx(model, dtype)
-    session = onnxruntime.InferenceSession(bytes(exported), providers=["CPUExecutionProvider"])
-    return dict(zip(exported.outputs, session.run(list(exported.outputs), {"X": rows.astype(dtype)}), strict=True))
+class Doubled(Squared):
+    """A loss with a response of its own."""
 
-
-def close(found, known, dtype):
-    np.testing.assert_allclose(found, known, atol=1e-10 if dtype == np.float64 else 1e-4 * np.abs(known).max())
+    def response(self, f):
+        return 2.0 * f
 
 
 @pytest.mark.filterwarnings("ignore:The search stopped at its time_limit")
@@ -57,6 +46,10 @@ def close(found, known, dtype):
         (KernelRidge(0.1, kernel=RandomFeatures(RBF(), 20)), Y[:, 0]),
         (SVR(), Y[:, 0]),
         (KernelPoissonRegression(), LABELS),
+        (KernelMachine(loss=Poisson()), LABELS),
+        (KernelMachine(loss=Huber()), Y[:, 0]),
+        (KernelQuantileRegression([0.5]), Y[:, 0]),
+        (KernelQuantileRegression([0.7, 0.5, 0.51, 0.5], kernel=RBF(0.1), non_crossing=True), Y[:, 0]),
         (KernelRegressor(time_limit=1e-9), Y),
     ],
 )
@@ -64,64 +57,31 @@ def test_regressions(model, y, dtype):
     close(run(model.fit(X, y), dtype=dtype)["value"], model.predict(NEW), dtype)
 
 
-@pytest.mark.parametrize("normalize_y", [False, True])
-def test_deviations_of_processes(normalize_y):
-    kernel = 2.0 * Matern(1.5, nu=2.5) + Linear(3.0)
-    model = GaussianProcessRegressor(kernel, noise=0.01, optimizer=None, normalize_y=normalize_y).fit(X, Y[:, 0])
-    found, (mean, std) = run(model), model.predict(NEW, return_std=True)
-    close(found["value"], mean, np.float64)
-    close(found["std"], std, np.float64)
-
-
-@pytest.mark.filterwarnings("ignore:The search stopped at its time_limit")
+@each("dtype", [np.float64, np.float32])
 @each(
-    ("model", "y"),
+    "model",
     [
-        (SVC(probability=True), LABELS),
-        (SVC(probability=True), WORDS),
-        (SVC(probability=True), LABELS == 2),
-        (SVC(decision_function_shape="ovo"), LABELS),
-        (SVC(kernel=RBF(0.1), break_ties=True), LABELS.astype(float)),
-        (NuSVC(nu=0.2), LABELS),
-        (KernelLogisticRegression(), LABELS),
-        (KernelLogisticRegression(), LABELS == 1),
-        (KernelRidgeClassifier(0.1), LABELS),
-        (GaussianProcessClassifier(900.0 * RBF(1.0), optimizer=None), LABELS),
-        (GaussianProcessClassifier(optimizer=None), WORDS == "b"),
-        (drop_in.GaussianProcessClassifier(theirs.RBF() + theirs.WhiteKernel(), optimizer=None), LABELS == 1),
-        (KernelClassifier(time_limit=1e-9), LABELS),
-        (KernelClassifier(time_limit=1e-9), LABELS == 1),
+        KernelPCA(3),
+        Nystroem(RBF(2.0), 10),
+        RandomFeatures(RBF(2.0), 20),
+        RandomFeatures(RBF(2.0), 5),
+        drop_in.KernelPCA(3),
+        drop_in.KernelPCA(2, kernel="sigmoid", gamma=0.01),
+        drop_in.Nystroem(n_components=9),
+        drop_in.RBFSampler(n_components=9, random_state=0),
     ],
 )
-def test_classifiers(model, y):
-    found = run(model.fit(X, y))
-    assert list(found["label"]) == list(model.predict(NEW))
-    if hasattr(model, "predict_proba"):
-        close(found["probability"], model.predict_proba(NEW), np.float64)
-    decision = getattr(model, "decision_function", None) or (lambda X: model.latent_mean_and_variance(X)[0])
-    close(found["decision"], decision(NEW), np.float64)
+def test_transformers(model, dtype):
+    close(run(model.fit(X), dtype=dtype)["transformed"], model.transform(NEW), dtype)
 
 
-def test_outliers_and_transformers(tmp_path):
+def test_outliers_and_files(tmp_path):
     outliers = OneClassSVM(nu=0.3).fit(X)
-    found = run(outliers, X)
-    close(found["score"], outliers.decision_function(X), np.float64)
-    assert np.array_equal(found["label"], outliers.predict(X))
-    for model in (KernelPCA(3), Nystroem(RBF(2.0), 10), RandomFeatures(RBF(2.0), 20), RandomFeatures(RBF(2.0), 5)):
-        close(run(model.fit(X))["transformed"], model.transform(NEW), np.float64)
+    for dtype in (np.float64, np.float32):
+        close(run(outliers, X, dtype)["score"], outliers.decision_function(X), dtype)
+    assert np.array_equal(run(outliers, X)["label"], outliers.predict(X))
     to_onnx(outliers).save(tmp_path / "model.onnx")
     onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
-
-
-def test_models_by_scikit_learns_signatures():
-    for model in (drop_in.KernelPCA(3), drop_in.Nystroem(n_components=9), drop_in.RBFSampler(n_components=9)):
-        close(run(model.fit(X))["transformed"], model.transform(NEW), np.float64)
-    process = drop_in.GaussianProcessRegressor(theirs.RBF() + theirs.WhiteKernel(0.1), optimizer=None).fit(X, Y[:, 0])
-    found, (mean, std) = run(process), process.predict(NEW, return_std=True)
-    close(found["value"], mean, np.float64)
-    close(found["std"], std, np.float64)
-    classes = drop_in.GaussianProcessClassifier(theirs.RBF(), optimizer=None).fit(X, WORDS)
-    close(run(classes)["probability"], classes.predict_proba(NEW), np.float64)
 
 
 def test_columns_of_frames():
@@ -144,9 +104,20 @@ def test_error_is_measured():
     assert exact.error < 1e-9 < rounded.error < 1e-2
     stored = {each.key: each.value for each in rounded.proto.metadata_props}
     assert float(stored["largest error at stored points"]) == pytest.approx(rounded.error, rel=1e-2)
-    assert stored["estimator"] == "KernelRidge"
+    assert (stored["estimator"], stored["error measured by"]) == ("KernelRidge", "onnx.reference")
     waves = KernelRidge(kernel=RandomFeatures(RBF(), 20)).fit(X, Y)  # stores no points
     assert 1e-8 < to_onnx(waves, np.float32).error < 1e-4
+
+
+def test_error_is_that_of_the_worst_output():
+    kernel, rows = RBF(1.0), np.linspace(0.0, 1.0, 20)[:, None]
+    model = GaussianProcessRegressor(kernel, noise=1e-4, optimizer=None).fit(rows, np.sin(rows[:, 0]))
+    exported = to_onnx(model, np.float32)
+    found = ReferenceEvaluator(exported.proto).run(["value", "std"], {"X": rows.astype(np.float32)})
+    known = model.predict(rows.astype(np.float32).astype(np.float64), return_std=True)
+    errors = [np.abs(each - other).max() for each, other in zip(found, known, strict=True)]
+    assert exported.error == pytest.approx(max(errors), rel=1e-6)
+    assert errors[1] > errors[0]
 
 
 @pytest.mark.parametrize(
@@ -157,6 +128,8 @@ def test_error_is_measured():
         (KernelRidge(kernel=Matern(1.0, nu=1.7)), X[:9], "Bessel"),
         (KernelRidge(kernel=ArcCosine()), X[:9], "has no ONNX form.*angles"),
         (NadarayaWatson(), X[:9], "NadarayaWatson has no ONNX form"),
+        (GPLVM(1), X[:9], "GPLVM has no ONNX form"),
+        (KernelMachine(loss=Doubled()), X[:9], "response of .* is Python code"),
         (drop_in.Nystroem(np.dot, n_components=3), X[:9], "evaluated by Python"),
     ],
 )
@@ -164,12 +137,6 @@ def test_what_has_no_form_is_told(model, inputs, message):
     y = np.arange(len(inputs)) % 2
     with pytest.raises(TypeError, match=message):
         to_onnx(model.fit(inputs, y))
-
-
-def test_votes_of_processes_are_refused():
-    model = drop_in.GaussianProcessClassifier(optimizer=None, multi_class="one_vs_one").fit(X, LABELS)
-    with pytest.raises(TypeError, match="one_vs_rest"):
-        to_onnx(model)
 
 
 def test_other_precisions_are_refused():

@@ -13,6 +13,7 @@ from representer.drop_in.named_kernels import NamedKernel
 from representer.estimators import kernel_pca
 from representer.estimators.base import atomic
 from representer.estimators.kernel_ridge import KernelRidge
+from representer.functions import Function
 from representer.kernels.base import Kernel
 from representer.kernels.precomputed import Precomputed
 
@@ -169,6 +170,13 @@ class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
             return super().transform(X)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         return self.eigenfunctions_(self._matrix(X, self.X_fit_))
+
+    def written_scores(self) -> Function:
+        """The scores as functions of rows, after a fit, also where it was to a matrix of values of a named kernel."""
+        kernel = None if callable(self.kernel) else super()._named(self.gamma_)
+        if not self._by_matrix or kernel is None or kernel.precomputed:
+            return self.eigenfunctions_
+        return Function(kernel, self.X_fit_, self.eigenfunctions_.coef, self.eigenfunctions_.constant)
 
     def inverse_transform(self, X: Any) -> Any:  # type: ignore[override]
         """Inputs from scores, by the regression that ``fit_inverse_transform=True`` fits."""

@@ -51,6 +51,13 @@ class Graph:
         """The sum along an axis, which is kept with length one."""
         return self.add("ReduceSum", values, np.array([axis], np.int64), keepdims=1)
 
+    def ascending(self, values: str, size: int) -> str:
+        """Each row of values, of this size, in ascending order."""
+        out = f"ascending{len(self.nodes)}"
+        names = [values, self.constant(np.array([size], np.int64))]
+        self.nodes.append(self.onnx.helper.make_node("TopK", names, [out, f"{out}_places"], axis=1, largest=0))
+        return out
+
     def labels(self, classes: np.ndarray, index: str) -> tuple[Any, int]:
         """Add a node "label", the class of each index; returns its dtype and number of dimensions."""
         if classes.dtype.kind not in "biuf":
