@@ -20,7 +20,11 @@ PLACES = {
     "RBFSampler": "sklearn.kernel_approximation",
     "KernelDensity": "sklearn.neighbors",
 }
-"""Public modules of scikit-learn's classes. Private modules keep the originals, so that these can be pickled."""
+"""Public modules of scikit-learn's classes. Private modules keep the originals, so that these can be pickled.
+
+KernelRidge, Nystroem and RBFSampler have no private module: while they are patched, an object of the original class,
+made before, cannot be pickled, as its class is not found under its name.
+"""
 ROOMS = {
     "SVC": "libsvm_machines",
     "SVR": "libsvm_machines",
@@ -42,7 +46,8 @@ _originals: dict[str, Any] = {}
 class Patch(ContextDecorator):
     """The result of `patch`: a context manager and decorator under which scikit-learn is patched.
 
-    On exit it restores what it replaced, which is nothing if scikit-learn was already patched.
+    On exit it restores what it replaced, which is nothing if scikit-learn was already patched. A decorated function is
+    patched during each of its calls, and nothing is before the first.
     """
 
     def __init__(self, names: list[str]):
@@ -56,6 +61,14 @@ class Patch(ContextDecorator):
     def __exit__(self, *reason: Any) -> None:
         unpatch(self.replaced)
         self.replaced = []
+
+    def __call__(self, function: Any) -> Any:
+        self.__exit__()
+        return super().__call__(function)
+
+    def _recreate_cm(self) -> Patch:
+        """A context manager of each call, as calls may be nested."""
+        return Patch(self.names)
 
 
 def patch(names: Any = None) -> Patch:
