@@ -7,8 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from each_case import each
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -40,7 +42,7 @@ from representer import (
     _parallel,
 )
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
-from representer.kernels import RBF, Kernel, Matern
+from representer.kernels import RBF, Kernel, Matern, On
 from representer.losses import Huber
 
 PACKAGE = str(Path(representer.__file__).parent)
@@ -225,11 +227,33 @@ def test_fits_in_several_threads_are_those_of_one(rng):
     assert threadpool_info() == before
 
 
-def test_own_copies_arrays_in_memory_alone():
-    X, words = np.ones(3), ["a"]
-    assert not np.shares_memory(own(X), X)
-    np.testing.assert_array_equal(own(X), X)
-    assert own(words) is words
+ROWS = np.random.default_rng(0).normal(size=(12, 3))
+
+
+@each("rows", [ROWS, sparse.csr_array(ROWS), sparse.csc_matrix(ROWS), pd.DataFrame(ROWS), ["a", "b"]])
+def test_own_copies_inputs_in_memory(rows):
+    kept = own(rows)
+    assert type(kept) is type(rows)
+    assert kept is not rows
+    if sparse.issparse(rows) or isinstance(rows, np.ndarray):
+        data, other = (each.data if sparse.issparse(rows) else each for each in (kept, rows))
+        assert not np.shares_memory(data, other)
+        np.testing.assert_array_equal(data, other)
+
+
+def test_later_changes_of_sparse_rows_and_frames_have_no_effect():
+    rows, frame = sparse.csr_array(ROWS), pd.DataFrame(ROWS, columns=[str(i) for i in range(ROWS.shape[1])])
+    for given, kernel in ((rows, "rbf"), (frame, On(RBF(1.0), ["0"]))):
+        new = given.copy()
+        model = KernelRidge(kernel=kernel).fit(given, ROWS[:, 0])
+        before = model.predict(new)
+        if given is rows:
+            rows.data[:] = 7.0
+        else:
+            frame.loc[:, :] = 7.0
+        np.testing.assert_array_equal(model.predict(new), before)
+        kept = model.X_fit_.toarray() if given is rows else model.X_fit_.to_numpy()
+        np.testing.assert_array_equal(kept, ROWS)
 
 
 def test_atomic_keeps_what_a_fit_returns():

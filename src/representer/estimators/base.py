@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 import sklearn
+from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -94,8 +95,13 @@ def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> Non
 
 
 def own(X: Any) -> Any:
-    """A copy of an array in memory, so that later changes by the caller do not affect the fitted function."""
-    return X.copy() if type(X) is np.ndarray else X
+    """A copy of inputs in memory, so that later changes by the caller do not affect the fitted function.
+
+    Memory maps and the items of lists are not copied.
+    """
+    if type(X) is np.ndarray or sparse.issparse(X) or hasattr(X, "iloc"):
+        return X.copy()
+    return list(X) if isinstance(X, list) else X
 
 
 @cache  # reading a signature takes as long as a small fit
