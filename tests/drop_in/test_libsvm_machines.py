@@ -116,6 +116,24 @@ def test_probabilities_are_deprecated_and_sigmoids_of_values():
     np.testing.assert_allclose(model.predict_proba(X)[:, 0], first, rtol=1e-12)
 
 
+def test_probabilities_of_an_earlier_fit_are_forgotten():
+    two = LABELS > 0
+    with pytest.warns(FutureWarning, match="probability"):
+        model = drop_in.SVC(probability=True).fit(X[two], LABELS[two])
+    model.set_params(probability="deprecated").fit(X[two], LABELS[two])
+    with pytest.warns(FutureWarning, match="probA_"):
+        assert model.probA_.size == 0
+
+
+@pytest.mark.filterwarnings("ignore:Solver terminated early|The fit stopped")
+def test_no_steps_and_columns_of_functions():
+    ours, theirs = (model.fit(X, Y) for model in both("SVR", max_iter=0))
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
+    assert ours.fit_status_ == theirs.fit_status_ == 1
+    model = drop_in.SVC(kernel=lambda A, B: A @ B.T).fit(X, LABELS)
+    assert not hasattr(model, "n_features_in_")
+
+
 def test_hard_margin_and_indefinite_kernels():
     two = LABELS != 2
     assert drop_in.SVC(C=np.inf, kernel="linear").fit(X[two], LABELS[two]).score(X[two], LABELS[two]) == 1.0

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.decomposition
 import sklearn.kernel_ridge
@@ -36,8 +37,19 @@ def test_context_and_decorator():
     def inside():
         return sklearn.svm.SVR
 
-    drop_in.unpatch()
+    assert sklearn.svm.SVR is not drop_in.SVR
     assert inside() is drop_in.SVR
+    assert sklearn.svm.SVR is not drop_in.SVR
+
+
+def test_decorated_functions_may_call_themselves():
+    @drop_in.patch("SVR")
+    def down(n):
+        if n:
+            down(n - 1)
+        assert sklearn.svm.SVR is drop_in.SVR
+
+    down(2)
     assert sklearn.svm.SVR is not drop_in.SVR
 
 
@@ -97,3 +109,69 @@ def test_objects_are_pickled_cloned_and_searched():
 )
 def test_estimator_checks(estimator):
     assert faults(estimator) == []
+
+
+FRAME = pd.DataFrame(np.abs(np.random.default_rng(0).normal(size=(40, 3))), columns=list("abc"))
+OPTIONS = {"n_components": 3, "nu": 0.5}
+HALVES = (FRAME["a"] > FRAME["a"].median()).to_numpy().astype(int)
+PREDICTIONS = (
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "transform",
+    "score_samples",
+    "latent_mean_and_variance",
+)
+
+
+def made(name, **options):
+    model = getattr(drop_in, name)()
+    return model.set_params(**{key: OPTIONS[key] for key in OPTIONS if key in model.get_params()}, **options)
+
+
+@each("name", list(PLACES))
+def test_columns_of_frames_keep_their_names(name):
+    for options in [{}, {"kernel": "sigmoid"}] if name in ("KernelRidge", "KernelPCA", "Nystroem") else [{}]:
+        model = made(name, **options).fit(FRAME, HALVES)  # warnings are errors
+        assert list(model.feature_names_in_) == list("abc")
+        methods = [method for method in PREDICTIONS if hasattr(model, method)]
+        for method in methods:
+            getattr(model, method)(FRAME)
+        with pytest.raises(ValueError, match="feature names should match"):
+            getattr(model, methods[0])(FRAME[["b", "a", "c"]])
+        assert not hasattr(model.fit(FRAME.to_numpy(), HALVES), "feature_names_in_")
+
+
+@each("name", list(PLACES))
+def test_plans_and_reports_work_or_are_absent(name):
+    X, y = FRAME.to_numpy(), HALVES
+    function = {"kernel": lambda A, B: A @ B.T}
+    for options in [{}, function] if "SV" in name or name == "KernelRidge" else [{}]:
+        model = made(name, **options)
+        if hasattr(model, "plan"):
+            before = model.plan(X, y)
+            assert before.bytes > 0
+            assert "n_features_in_" not in vars(model)
+        if not options:
+            model.fit(FRAME, y)
+            assert not hasattr(model, "report") or model.report()
+            assert not hasattr(model, "plan") or model.plan(FRAME, y) == before
+
+
+@each("name", list(PLACES))
+def test_later_changes_of_inputs_have_no_effect(name):
+    kernels = [{}]
+    if "SV" in name:
+        kernels.append({"kernel": lambda A, B: A @ B.T})
+    if name in ("KernelRidge", "KernelPCA", "Nystroem"):
+        kernels += [{"kernel": "sigmoid"}, {"kernel": lambda a, b: float(a @ b)}]
+    for options in kernels:
+        X, new = FRAME.to_numpy(copy=True) + 1.0, FRAME.to_numpy(copy=True)[:5]
+        model = made(name, **options)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=0)
+        model.fit(X, HALVES)
+        method = next(method for method in PREDICTIONS if hasattr(model, method))
+        before = getattr(model, method)(new)
+        X[:] = 7.0
+        np.testing.assert_array_equal(getattr(model, method)(new), before)

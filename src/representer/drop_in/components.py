@@ -7,21 +7,20 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import KernelPCA as Theirs
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from representer.drop_in.named_kernels import NamedKernel
+from representer.drop_in.named_kernels import PlannedKernel
 from representer.estimators import kernel_pca
-from representer.estimators.base import atomic
+from representer.estimators.base import atomic, own
 from representer.estimators.kernel_ridge import KernelRidge
 from representer.functions import Function
 from representer.kernels.base import Kernel
-from representer.kernels.precomputed import Precomputed
 
 MOST_NEGATIVE = 1e-5
 """Fraction of the largest eigenvalue beyond which negative ones are not due to rounding."""
 
 
-class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
+class KernelPCA(PlannedKernel, kernel_pca.KernelPCA):
     r"""Kernel principal components: the directions of most variance in H.
 
     Parameters, attributes and defaults are those of ``sklearn.decomposition.KernelPCA``; the default kernel is linear.
@@ -107,7 +106,7 @@ class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         if self.fit_inverse_transform and hasattr(X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        named, X = X, validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self.gamma_ = self._gamma_for(X)
         given = X
         if self._given_kernel().precomputed:  # functions need not be symmetric to the last bit, nor at all
@@ -115,14 +114,12 @@ class KernelPCA(NamedKernel, kernel_pca.KernelPCA):
             K = self._matrix(X) if self._by_matrix else K
             given = 0.5 * (K + K.T) if K.ndim == 2 and len(K) == K.shape[1] else K
         self._fit(given, None)
-        self.n_features_in_, self.X_fit_ = X.shape[1], X
+        self.n_features_in_, self.X_fit_ = X.shape[1], own(X) if given is not X else self.X_fit_
+        _check_feature_names(self, named, reset=True)
         self._turn_and_fill(X.shape[0])
         if self.fit_inverse_transform:
             self._learn_inverse(X)
         return X
-
-    def _kernel_for(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
-        return Precomputed() if self._by_matrix else self._named(self.gamma_)  # type: ignore[return-value]
 
     def _check(self, result: Any, trace: float, n: int) -> None:
         """Raise if requested eigenvalues are negative by more than rounding."""

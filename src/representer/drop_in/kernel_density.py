@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammainc
 from sklearn.neighbors import KernelDensity as Theirs
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, validate_data
 
 from representer.estimators import density
 from representer.estimators.base import atomic
@@ -78,10 +78,12 @@ class KernelDensity(density.ParzenDensity):
                 f"invalid metric {self.metric!r}: distances are Euclidean here; use sklearn.neighbors.KernelDensity, "
                 "which has trees for other metrics, or representer.drop_in.unpatch('KernelDensity')."
             )
-        X = validate_data(self, X, order="C", dtype=np.float64)
+        rows = validate_data(self, X, order="C", dtype=np.float64)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return super().fit(X, None, sample_weight)
+            sample_weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        super().fit(rows, None, sample_weight)
+        _check_feature_names(self, X, reset=True)
+        return self
 
     def _bandwidths(self, weights: np.ndarray | None) -> np.ndarray:
         """h: a number, or n^(-1 / (d + 4)) for "scott", (n (d + 2) / 4)^(-1 / (d + 4)) for "silverman"."""

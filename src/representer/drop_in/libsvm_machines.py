@@ -11,22 +11,24 @@ from sklearn import svm
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from representer.drop_in.named_kernels import NamedKernel, gamma_for
+from representer.drop_in.libsvm_inputs import doubled_rows, nonnegative_weights
+from representer.drop_in.named_kernels import PlannedKernel, gamma_for
 from representer.estimators import nu_svc, one_class, svc, svr
-from representer.estimators.base import atomic, warn_user
+from representer.estimators.base import atomic, own, warn_user
 from representer.estimators.progress import Progress
 from representer.estimators.support_vectors import hinge_dual, upper_bounds
 from representer.gram.operator import Operator
 from representer.kernels.base import Kernel
 from representer.problems.box import BoxProblem
 from representer.result import Result
+from representer.rows.validation import reset_fitted
 from representer.solvers import smo
 
 HARD_MARGIN = 1e10
 """The C used in place of infinity."""
 
 
-class Libsvm(NamedKernel):
+class Libsvm(PlannedKernel):
     """What scikit-learn's machines have in addition: gamma, callables as kernels, and its attributes."""
 
     threads: Any = None
@@ -49,12 +51,14 @@ class Libsvm(NamedKernel):
         if sparse.issparse(X) and self.kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported.")
         if callable(self.kernel):
-            self._X_fit, X = X, self._whole(X, X)
+            self._X_fit, X = own(X), self._whole(X, X)
         else:
-            X = _doubled(X if hasattr(X, "shape") else np.asarray(X))
+            X = doubled_rows(X if hasattr(X, "shape") else np.asarray(X))
         shape = getattr(self._X_fit if callable(self.kernel) else X, "shape", ())
         self._sparse = sparse.issparse(X)
-        super().fit(X, y, _weights(sample_weight, X))  # type: ignore[misc]
+        super().fit(X, y, nonnegative_weights(sample_weight, X))  # type: ignore[misc]
+        if callable(self.kernel):  # columns are the function's business
+            reset_fitted(self, "n_features_in_")
         self.shape_fit_ = shape if len(shape) > 1 else (_num_samples(X),)
         self.fit_status_ = int(not self.certificate_.converged)  # type: ignore[attr-defined]
         precomputed = self._given_kernel().precomputed
@@ -69,6 +73,10 @@ class Libsvm(NamedKernel):
 
     def _definite_kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
         return self._kernel_for(X)
+
+    def _most_iterations(self) -> int:
+        """LIBSVM takes 0 for a fit without steps."""
+        return 0 if self.max_iter == 0 else super()._most_iterations()  # type: ignore[attr-defined,misc]
 
     def _largest_C(self) -> float:
         return min(float(self.C), HARD_MARGIN)  # type: ignore[attr-defined]
@@ -87,7 +95,7 @@ class Libsvm(NamedKernel):
             X = self._whole(X, self._X_fit)
         elif sparse.issparse(X) and not self._sparse:
             raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
-        return super()._values(_doubled(X))  # type: ignore[misc]
+        return super()._values(doubled_rows(X))  # type: ignore[misc]
 
     @property
     def coef_(self) -> Any:
@@ -379,21 +387,3 @@ class OneClassSVM(Libsvm, one_class.OneClassSVM):
 
 def _warn_of_sigmoids(name: str) -> None:
     warn_user(f"Attribute `{name}` was deprecated in version 1.9 and will be removed in 1.11.", FutureWarning)
-
-
-def _doubled(X: Any) -> Any:
-    """Rows as float64, the precision that scikit-learn uses here."""
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
-
-
-def _weights(sample_weight: Any, X: Any) -> Any:
-    """Sample weights, with negative ones set to 0."""
-    weights = np.asarray([] if sample_weight is None else sample_weight, np.float64)
-    if not weights.size:
-        return None
-    if weights.shape != (_num_samples(X),):
-        raise ValueError(f"sample_weight and X have incompatible shapes: {weights.shape!r} vs {X.shape!r}")
-    weights = np.maximum(weights, 0.0)
-    if not np.any(weights):
-        raise ValueError("Invalid input - all samples have zero or negative weights.")
-    return weights

@@ -15,6 +15,7 @@ from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.histogram import Chi2
 from representer.kernels.precomputed import Precomputed
 from representer.kernels.stationary import RBF, Laplacian
+from representer.result import Plan
 
 
 def gamma_for(gamma: Any, X: Any) -> float:
@@ -109,3 +110,14 @@ class NamedKernel:
         else:
             options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, n_jobs=self.n_jobs, **options)
+
+
+class PlannedKernel(NamedKernel):
+    """Estimators of this library with such a kernel."""
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """How `fit` would solve for these inputs, and the memory and time it takes; functions are not evaluated."""
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if self._by_matrix:
+            X = np.broadcast_to(0.0, (X.shape[0], X.shape[0]))
+        return super().plan(X, y)  # type: ignore[misc]

@@ -21,7 +21,7 @@ from representer.estimators.inputs import check_labels
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.base import Kernel
-from representer.processes.gaussian import copied
+from representer.processes.gaussian import copied, doubled
 from representer.processes.laplace import Laplace
 
 
@@ -38,7 +38,7 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
         "kernel": [*Theirs._parameter_constraints["kernel"], Kernel]
     }
     tol = 1e-10
-    n_restarts = verbose = 0
+    verbose = 0
     bounds = memory = threads = None
 
     def __init__(
@@ -65,6 +65,11 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
         self.n_jobs = n_jobs
 
     @property
+    def n_restarts(self) -> int:  # type: ignore[override]
+        """Random starts of the search."""
+        return self.n_restarts_optimizer
+
+    @property
     def max_iter(self) -> int:  # type: ignore[override]
         """Largest number of Newton steps to the mode."""
         return self.max_iter_predict
@@ -73,6 +78,9 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
+
+    def _check_options(self) -> None:
+        self._validate_params()
 
     @atomic
     def fit(self, X: Any, y: Any) -> Any:
@@ -183,15 +191,16 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
 
     # ---- use ----
 
-    def _checked(self, X: Any) -> Any:
+    def _new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return checked_inputs(self, self._kernels[0], X, reset=False)
+        return doubled(checked_inputs(self, self._kernels[0], X, reset=False))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class; for pairs of classes, the one with the most votes."""
-        X = self._checked(X)
+        check_is_fitted(self)
         if self.n_classes_ == 2 or self.multi_class == "one_vs_rest":
             return super().predict(X)
+        X = self._new(X)
         votes = np.zeros((len(X), self.n_classes_))
         for part, (a, b) in zip(self._parts, combinations(range(self.n_classes_), 2), strict=True):
             mean = part.moments(X)[0]
@@ -207,7 +216,7 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
                 "one_vs_one multi-class mode does not support predicting probability estimates. Use one_vs_rest mode "
                 "instead."
             )
-        return super().predict_proba(self._checked(X))
+        return super().predict_proba(X)
 
     def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of f at each x in X, for two classes."""
@@ -217,4 +226,4 @@ class GaussianProcessClassifier(gaussian_process_classifier.GaussianProcessClass
                 "Returning the mean and variance of the latent function f is only supported for binary classification, "
                 f"received {self.n_classes_} classes."
             )
-        return super().latent_mean_and_variance(self._checked(X))
+        return super().latent_mean_and_variance(X)

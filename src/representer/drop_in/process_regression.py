@@ -18,6 +18,9 @@ from representer.estimators.hyperparameters import deviation
 from representer.kernels.base import Kernel
 from representer.processes.gaussian import GaussianProcess, copied
 from representer.processes.likelihood import Factor, log_evidence, log_marginal_likelihood
+from representer.result import Plan
+
+SMALLER = "fewer inputs"
 
 
 class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
@@ -37,7 +40,7 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
     solver = "cholesky"
     tol = 1e-6
     max_iter = 1000
-    n_restarts = verbose = 0
+    verbose = 0
     bounds = priors = memory = threads = None
 
     def __init__(
@@ -66,6 +69,21 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
         tags.input_tags.sparse = False
         return tags
 
+    @property
+    def n_restarts(self) -> int:  # type: ignore[override]
+        """Random starts of the search."""
+        return self.n_restarts_optimizer
+
+    @property
+    def report(self) -> Any:
+        """Raise: the search is that of scikit-learn's optimizer, which keeps no record."""
+        raise AttributeError("This class has no report; use representer.GaussianProcessRegressor.")
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """The memory and time that `fit` takes for these inputs."""
+        plan = self._plan(X, 1 if y is None or np.ndim(y) == 1 else np.shape(y)[1])
+        return self._judged(plan, SMALLER)
+
     @atomic
     def fit(self, X: Any, y: Any) -> Any:
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
@@ -75,7 +93,7 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
         X, y = checked_inputs(self, self.kernel_, X, y=y, multi_output=True, y_numeric=True)
         self._keep_data(X, np.asarray(y, np.float64))
         plan = self._plan(self.X_train_, self._targets().shape[1])
-        self._refuse(plan.bytes, f"A Gaussian process on {len(y)} inputs", "fewer inputs, or a larger memory=")
+        self._refuse(plan.bytes, f"A Gaussian process on {len(y)} inputs", SMALLER)
         with _parallel.blas_threads_for(len(y)):
             if self.optimizer is not None and self.kernel_.n_dims > 0:
                 restarts = self.n_restarts_optimizer

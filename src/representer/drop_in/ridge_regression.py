@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 from sklearn import kernel_ridge as theirs
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, validate_data
 
-from representer.drop_in.named_kernels import NamedKernel
+from representer.drop_in.named_kernels import PlannedKernel
 from representer.estimators import kernel_ridge
-from representer.estimators.base import atomic
+from representer.estimators.base import atomic, own
 from representer.functions import Function
 
 
-class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
+class KernelRidge(PlannedKernel, kernel_ridge.KernelRidge):
     r"""Kernel ridge regression: minimise over f in H  sum_i w_i (y_i - f(x_i))^2 + alpha ||f||^2.
 
     Parameters, attributes and defaults are those of ``sklearn.kernel_ridge.KernelRidge``: the default kernel is linear,
@@ -51,11 +51,12 @@ class KernelRidge(NamedKernel, kernel_ridge.KernelRidge):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X, or to a matrix of kernel values, and targets of shape (n,) or (n, n_targets)."""
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), multi_output=True, y_numeric=True)
+        rows, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), multi_output=True, y_numeric=True)
         if isinstance(sample_weight, float):
-            sample_weight = np.full(X.shape[0], sample_weight)
-        super().fit(self._matrix(X) if self._by_matrix else X, y, sample_weight)
-        self.n_features_in_, self.X_fit_ = X.shape[1], X if self._by_matrix else self.X_fit_
+            sample_weight = np.full(rows.shape[0], sample_weight)
+        super().fit(self._matrix(rows) if self._by_matrix else rows, y, sample_weight)
+        self.n_features_in_, self.X_fit_ = rows.shape[1], own(rows) if self._by_matrix else self.X_fit_
+        _check_feature_names(self, X, reset=True)
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:

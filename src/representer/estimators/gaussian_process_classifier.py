@@ -222,10 +222,14 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
     def _laplace(self, kernel: Kernel, X: Any, y: np.ndarray) -> Laplace:
         return Laplace(kernel, X, y, tol=self.tol, max_iter=self.max_iter, threads=self.threads)
 
+    def _new(self, X: Any) -> Any:
+        """Checked inputs of a prediction."""
+        check_is_fitted(self)
+        return doubled(check_inputs(self, X, self._parts[0].problem.gram.kernel, reset=False))
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, in the order of ``classes_``."""
-        check_is_fitted(self)
-        X = doubled(check_inputs(self, X, self._parts[0].problem.gram.kernel, reset=False))
+        X = self._new(X)
         columns = np.stack([_probability(*part.moments(X)) for part in self._parts], axis=1)
         if columns.shape[1] == 1:
             return np.concatenate([1.0 - columns, columns], axis=1)
@@ -233,16 +237,14 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class: for two classes the sign of the mean of f."""
-        check_is_fitted(self)
-        X = doubled(check_inputs(self, X, self._parts[0].problem.gram.kernel, reset=False))
+        X = self._new(X)
         if len(self._parts) == 1:
             return self.classes_[(self._parts[0].moments(X)[0] > 0).astype(int)]
         return self.classes_[np.stack([_probability(*part.moments(X)) for part in self._parts], axis=1).argmax(axis=1)]
 
     def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of f at each x in X: shape (n,), or (n, n_classes) for several classes."""
-        check_is_fitted(self)
-        X = doubled(check_inputs(self, X, self._parts[0].problem.gram.kernel, reset=False))
+        X = self._new(X)
         mean, variance = (
             np.stack(columns, axis=1) for columns in zip(*(p.moments(X) for p in self._parts), strict=True)
         )

@@ -56,6 +56,7 @@ class PairwiseClassifier(ClassifierMixin):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to inputs X and labels y, weighted if weights are given (weight 2 is a repeated sample), or to rows."""
         started = perf_counter()
+        reset_fitted(self, "_sigmoids")
         if isinstance(X, Rows):
             return fit_pairs(self, X, labels(self, X, y, sample_weight, self.class_weight).pairs())
         X = check_inputs(self, X, self._given_kernel(), reset=True)
