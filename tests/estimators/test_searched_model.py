@@ -6,6 +6,7 @@ from quick_tables import try_one_family
 from scipy import sparse
 
 from representer import KernelClassifier, KernelRegressor, load, save
+from representer.estimators.model_search import ModelSearch
 from representer.kernels import RBF, Normalized, Words
 
 
@@ -78,3 +79,17 @@ def test_a_given_kernel_is_tuned(frame):
     model = KernelRegressor(kernel=2.0 * Normalized(Words())).fit(texts, frame["text"].str.count("good").to_numpy())
     assert model.loo_score_ > 0.5
     assert model.predict(texts[:3]).shape == (3,)
+
+
+def test_plans_count_targets_and_classes():
+    X, y = np.zeros((9000, 2)), np.arange(9000)
+    for model, several in ((KernelRegressor(), np.zeros((9000, 400))), (KernelClassifier(), y % 400)):
+        plan = model.plan(X, several)
+        assert plan.bytes > model.plan(X, y % 2).bytes + 8 * 9000 * 399
+        assert model.plan(X, y % 2).bytes == model.plan(X).bytes
+
+
+def test_fits_above_the_memory_are_refused_before_the_search(monkeypatch):
+    monkeypatch.setattr(ModelSearch, "run", lambda self: 1 / 0)
+    with pytest.raises(MemoryError, match="above the budget of 1e-05 GB"):
+        KernelRegressor(memory=10**4).fit(np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0))

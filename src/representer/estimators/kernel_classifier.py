@@ -111,6 +111,10 @@ class KernelClassifier(ClassifierMixin, SearchedModel):
         self._warn_unless_converged(result.certificate, "use a larger tol")
         return self
 
+    def _count_targets(self, y: Any) -> int:
+        classes = len(set(np.asarray(y).ravel().tolist()))
+        return classes if classes > 2 else 1
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Log odds of the second of two classes for each x in X, or a column for each of several, up to a constant."""
         logits = self._logits(X)

@@ -144,6 +144,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, SearchedModel):
         self._warn_unless_converged(result.certificate, "use a larger tol")
         return self
 
+    def _count_targets(self, y: Any) -> int:
+        return 1 if np.ndim(y) == 1 else int(np.shape(y)[1])
+
     def _set_bands(self, fit: LeftOutFit, coef: np.ndarray, units: np.ndarray, single: bool) -> None:
         """Set the amplitude with which posterior variances cover the leave-one-out residuals, and loo_score_."""
         left_out, truth = fit.left_out(coef), fit.targets[fit.rows]

@@ -132,6 +132,7 @@ class SearchedModel(KernelEstimator):
             self._centre = np.median(errors.X, axis=0)
         errors = replace(errors, X=self._centred(errors.X), threads=self.threads)
         budget = self._budget()
+        self._plan_of(errors.n, errors.targets.shape[1]).require()  # before long work
         with Progress(self.verbose, self.tol) as progress:
             best = self._searched(errors, progress)
         self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
@@ -161,14 +162,20 @@ class SearchedModel(KernelEstimator):
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """How the chosen kernel would be fitted to all rows, and the memory and time, including those of the search."""
-        n = checks.number_of(X)
+        return self._plan_of(checks.number_of(X), 1 if y is None else self._count_targets(y))
+
+    def _count_targets(self, y: Any) -> int:
+        """The number of functions that are fitted to y."""
+        raise NotImplementedError
+
+    def _plan_of(self, n: int, targets: int) -> Plan:
         gram = self._gram(RBF(), np.zeros((n, 1)))
-        problem = RidgeProblem(gram, np.zeros((n, 1)), np.array([1e-2]), None, True)
+        problem = RidgeProblem(gram, np.zeros((n, targets)), np.full(targets, 1e-2), None, True)
         budget = self._budget()
         plan = choose.ridge(problem, budget)[1]
         rows = min(n, MOST_ROWS)
         seconds = plan.seconds + min(self.time_limit, 1e-9 * rows**3 + 1e-5 * rows)
-        bytes_ = max(plan.bytes, loo_bytes(max(rows, min(n, LOO_ROWS)), 1, self.threads))
+        bytes_ = max(plan.bytes, loo_bytes(max(rows, min(n, LOO_ROWS)), targets, self.threads))
         values = plan.kernel_evaluations + 200 * rows**2
         return Plan(
             plan.solver, "leave-one-out chooses the kernel first", bytes_, values, seconds, plan.refusal
