@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from representer.tables.effects import ColumnEffect
+from representer.tables.explained_rows import explained_rows
 from representer.tables.outcome import (
     Comparison,
     Coverage,
@@ -115,6 +116,21 @@ def test_the_page_says_among_how_many_rows_suspicious_ones_were_sought():
     some = {"suspicious": (Suspicion(6, 1.0, 2.0, 5.0),), "suspicious_among": 3000}
     assert "among 3,000 of 9,000 rows" in report_html(outcome(rows=9000, **some))
     assert "They were sought" not in report_html(outcome(rows=3000, **some))
+
+
+def test_the_page_explains_rows(houses, houses_fit):
+    rows = explained_rows(houses_fit, houses)
+    page, found = report_html(outcome(), EFFECTS, rows), json.loads(report_json(outcome(), EFFECTS, rows))
+    assert f"Row {rows[0].explanation.row}: the largest error" in page
+    assert found["explained_rows"][0]["explanation"]["row"] == rows[0].explanation.row
+    named = replace_name(rows[0])
+    assert "<script>" not in report_html(outcome(), (), (named,))
+
+
+def replace_name(row):
+    """The explanation of a row with a hostile column and cell."""
+    columns = tuple((EVIL, EVIL, share) for _, _, share in row.explanation.columns)
+    return dataclasses.replace(row, given=EVIL, explanation=dataclasses.replace(row.explanation, columns=columns))
 
 
 def test_classes_have_reliability_a_roc_and_confusions():

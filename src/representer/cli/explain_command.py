@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from dataclasses import replace
 
 from representer.cli.main import OK
 from representer.cli.predict_command import table_model
-from representer.tables.explaining import RowExplanation, explain
+from representer.tables.explaining import explain
 from representer.tables.reading import TableError, read_table
 
 
@@ -19,12 +18,6 @@ def run(options: Namespace) -> int:
         raise TableError(f"--row is {options.row}, and {table.source} has the rows 1 to {len(table):,}.")
     if options.top < 1:
         raise TableError(f"--top is {options.top}; give a number of rows above zero.")
-    found = _from_one(explain(model, table, options.row - 1, n=options.top))
+    found = explain(model, table, options.row - 1, n=options.top).counted_from_1()
     print(json.dumps(found.as_dict(), indent=2, ensure_ascii=False, default=str) if options.json else found)
     return OK
-
-
-def _from_one(found: RowExplanation) -> RowExplanation:
-    """The explanation with rows counted from 1, as --row does and as readers of tables do."""
-    up, down = (tuple(replace(share, row=share.row + 1) for share in rows) for rows in (found.up, found.down))
-    return replace(found, row=found.row + 1, up=up, down=down)

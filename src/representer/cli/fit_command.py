@@ -15,6 +15,7 @@ from representer.cli.main import MISSED, OK, STOPPED_BY_USER
 from representer.cli.output import require_folder, require_free, teller, write_all
 from representer.io import save
 from representer.tables.effects import column_effects
+from representer.tables.explained_rows import explained_rows
 from representer.tables.fitting import Fitting, Job, TableFit, table_job
 from representer.tables.machines import Effort, route_words
 from representer.tables.outcome import Outcome
@@ -95,8 +96,8 @@ def run(options: Namespace) -> int:
     fit = replace(fit, outcome=_with_command(fit.outcome, decisions))
     try:
         written = write_folder(fit, job, decisions, out)
-    except KeyboardInterrupt:  # the model is there; most of the time is that of the curves of columns
-        tell("stopped: the report is written without the curves of columns")
+    except KeyboardInterrupt:  # the model is there; curves and explanations take most of the time
+        tell("stopped: the report is written without curves of columns and explanations of rows")
         fit = replace(fit, stopped=True)
         written = write_folder(fit, job, decisions, out, curves=False)
     if options.json:
@@ -185,11 +186,12 @@ def write_folder(fit: TableFit, job: Job, decisions: Decisions, out: Path, curve
     """Write all files of a fit, complete, or none; the model is renamed last, so that it always has its report."""
     frame = polars_library().DataFrame(held_out_columns(fit.outcome, job.target.quantiles))
     effects = column_effects(fit, job.frame, job.seed) if curves else ()
+    explained = explained_rows(fit, job.table.frame) if curves else ()
     contents: dict[str, Any] = {
         "fit.toml": decisions.toml(),
         "test_predictions.csv": frame.write_csv,
-        "report.html": report_html(fit.outcome, effects),
-        "report.json": report_json(fit.outcome, effects),
+        "report.html": report_html(fit.outcome, effects, explained),
+        "report.json": report_json(fit.outcome, effects, explained),
         "model.repr": lambda beside: save(fit.model, beside),
     }
     write_all(out, contents)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,11 @@ class RowExplanation:
     """Whether the training rows carry almost no information about this one."""
     extrapolated: tuple[str, ...]
     """Columns in which the row is outside the range of the training rows."""
+
+    def counted_from_1(self) -> RowExplanation:
+        """The same with rows counted from 1, as readers of tables do."""
+        up, down = (tuple(replace(share, row=share.row + 1) for share in rows) for rows in (self.up, self.down))
+        return replace(self, row=self.row + 1, up=up, down=down)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, as plain numbers and strings."""

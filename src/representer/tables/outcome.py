@@ -185,7 +185,7 @@ class Outcome:
         """
         found: dict[str, Any] = {"schema": SCHEMA}
         found |= {
-            field.name: _plain(getattr(self, field.name))
+            field.name: plain(getattr(self, field.name))
             for field in dataclasses.fields(self)
             if rows or field.name != "held_out"
         }
@@ -210,18 +210,18 @@ def short_number(value: float) -> str:
     return f"{float(f'{value:.4g}'):,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Records as dicts, arrays and tuples as lists, numbers that are not finite as None."""
     if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value

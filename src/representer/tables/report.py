@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable
 from importlib import resources
@@ -12,7 +11,8 @@ import numpy as np
 
 from representer.tables import figures
 from representer.tables.effects import ColumnEffect
-from representer.tables.outcome import HeldOut, Outcome, short_number
+from representer.tables.explained_rows import ExplainedRow
+from representer.tables.outcome import HeldOut, Outcome, plain, short_number
 
 MOST_CLASSES_SHOWN = 12
 """Classes up to which a confusion matrix is shown."""
@@ -20,7 +20,9 @@ ALONG = "Mean prediction for some rows with this value; the band holds the middl
 ALONG_CLASSES = "Mean probability of {} for some rows with this value; the band holds the middle half of them."
 
 
-def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
+def report_html(
+    outcome: Outcome, effects: Iterable[ColumnEffect] = (), explained: Iterable[ExplainedRow] = ()
+) -> str:
     """The report as one self-contained page, light or dark like the reader's screen.
 
     Names and cells are escaped: a table may hold anything.
@@ -40,6 +42,7 @@ def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
         figures=[(markup(picture), words) for picture, words in _figures(outcome)],
         confusion=_confusion(outcome),
         effects=effects,
+        explained=tuple(explained),
         most=max([each.importance for each in effects if each.importance > 0.0], default=1.0),
         sections=sections,
         section_words=ALONG_CLASSES.format(outcome.classes[-1]) if outcome.classes else ALONG,
@@ -47,9 +50,11 @@ def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
     )
 
 
-def report_json(outcome: Outcome, effects: Iterable[ColumnEffect] = ()) -> str:
+def report_json(
+    outcome: Outcome, effects: Iterable[ColumnEffect] = (), explained: Iterable[ExplainedRow] = ()
+) -> str:
     """What the page shows, as JSON with a schema version; it includes the rows set aside."""
-    found = outcome.as_dict() | {"effects": [dataclasses.asdict(each) for each in effects]}
+    found = outcome.as_dict() | {"effects": plain(tuple(effects)), "explained_rows": plain(tuple(explained))}
     return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
 
 
