@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Real
 from typing import Any, Literal
 
@@ -226,13 +227,15 @@ def _triple(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
     else:
         listed, pairs = _listed(what, i)
         named = node_labels if isinstance(node_labels, dict) else {}
-        nodes = list(dict.fromkeys([*named, *listed, *(node for pair in pairs for node in pair)]))
+        nodes = list(dict.fromkeys(chain(named, listed, chain.from_iterable(pairs))))
         if not isinstance(node_labels, dict | None):  # labels in the order of nodes 0, 1, ...
             nodes = list(range(len(node_labels)))
-    number = {node: n for n, node in enumerate(nodes)}
-    if lost := [node for pair in pairs for node in pair if node not in number]:
-        raise ValueError(f"Graph {i} has an edge at node {lost[0]!r}, for which there is no label.")
-    edges = _edges((number[u], number[v]) for u, v in pairs)
+    number = dict(zip(nodes, range(len(nodes)), strict=True))
+    try:
+        ends = [number[node] for node in chain.from_iterable(pairs)]
+    except KeyError as lost:
+        raise ValueError(f"Graph {i} has an edge at node {lost.args[0]!r}, for which there is no label.") from None
+    edges = np.array(ends, np.int64).reshape(-1, 2)
     return RawGraph(
         len(nodes),
         edges,
@@ -243,14 +246,19 @@ def _triple(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
 
 
 def _matrix_pairs(A: Any, i: int) -> list:
-    A = sparse.coo_array(A)
-    stored = A.data != 0
-    if np.any(A.data[stored] != 1):
+    if sparse.issparse(A):
+        A = sparse.coo_array(A)
+        stored = A.data != 0
+        rows, columns, values = A.row[stored], A.col[stored], A.data[stored]
+    else:
+        rows, columns = np.nonzero(A)
+        values = A[rows, columns]
+    if np.any(values != 1):
         raise ValueError(
             f"The adjacency matrix of graph {i} has entries other than 0 and 1; kernels of graphs use no weights, so "
             "pass (A != 0), or give weights as labels of edges."
         )
-    return list(zip(A.row[stored].tolist(), A.col[stored].tolist(), strict=True))
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def _listed(edges: Any, i: int) -> tuple[list, list]:
@@ -282,9 +290,10 @@ def _labels_of_nodes(labels: Any, nodes: list, i: int) -> list | None:
         if len(labels) != len(nodes):
             raise ValueError(f"Graph {i} has {len(nodes)} nodes and {len(labels)} node labels; give one for each.")
         return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-    if lost := [node for node in nodes if node not in labels]:
-        raise ValueError(f"Node {lost[0]!r} of graph {i} has no label; label all nodes or none.")
-    return [labels[node] for node in nodes]
+    try:
+        return [labels[node] for node in nodes]
+    except KeyError as lost:
+        raise ValueError(f"Node {lost.args[0]!r} of graph {i} has no label; label all nodes or none.") from None
 
 
 def _labels_of_edges(labels: Any, pairs: list, i: int) -> list | None:
@@ -306,8 +315,9 @@ _NONE = object()
 
 def _is_symmetric(edges: np.ndarray, n: int) -> bool:
     """Whether each edge is present in both directions."""
-    forth, back = np.unique(edges @ [n, 1]), np.unique(edges @ [1, n])
-    return np.array_equal(forth, back)
+    u, v = edges.T
+    forth, back = np.sort(n * u + v), np.sort(n * v + u)
+    return np.array_equal(forth, back) or np.array_equal(np.unique(forth), np.unique(back))  # edges may repeat
 
 
 OBJECTS = ((_is_networkx, _networkx), (_is_igraph, _igraph), (_is_geometric, _geometric), (_is_molecule, _molecule))
