@@ -214,6 +214,22 @@ def door_faults(source: Path) -> list[str]:
     return faults
 
 
+BUILT_IN = {"Certificate": ("result.py",), "Judgement": ("problems/",)}
+"""Records that only these files build, so that every fit is judged by its problem."""
+
+
+def judged_faults(source: Path) -> list[str]:
+    """Every certificate, and every judgement, that is built elsewhere."""
+    return [
+        f"{name}:{node.lineno} builds a {node.func.id}: let the problem judge, and result.py certify"
+        for _, name, _, tree in trees(source)
+        for node in nodes(tree)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") in BUILT_IN
+        and not name.startswith(BUILT_IN[node.func.id])
+    ]
+
+
 def frozen_faults(source: Path) -> list[str]:
     """Every problem that is not a frozen record, and every attribute of one that is set from outside."""
     faults = []
@@ -300,7 +316,7 @@ def name_faults(source: Path) -> list[str]:
     ]
 
 
-FAULTS = [import_faults, compiler_faults, door_faults, frozen_faults, size_faults, name_faults]
+FAULTS = [import_faults, compiler_faults, door_faults, judged_faults, frozen_faults, size_faults, name_faults]
 
 
 @pytest.mark.parametrize("faults", FAULTS)
@@ -366,6 +382,8 @@ DEEP = (
         (door_faults, "functions.py", "K = self.kernel.block(A)", "calls self.kernel.block: ask a Gram"),
         (door_faults, "psd.py", "tiles.block(kernel, A)", "calls tiles.block"),
         (door_faults, "functions.py", "isinstance(kernel, (int, Stationary))", "asks for Stationary"),
+        (judged_faults, "estimators/pca.py", "c = Judgement([0.1])", "estimators/pca.py:1 builds a Judgement"),
+        (judged_faults, "problems/loss.py", "Certificate(1)", "problems/loss.py:1 builds a Certificate"),
         (frozen_faults, "problems/loss.py", "@dataclass\nclass Problem:\n    n: int", "Problem is not frozen"),
         (frozen_faults, "solvers/newton.py", "self.problem.alpha = 1", "writes on self.problem.alpha"),
         (size_faults, "psd.py", LONG, "psd.py has 401 lines"),

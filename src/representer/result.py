@@ -201,7 +201,7 @@ class Result:
 
 
 def certify(problem: Any, coef: np.ndarray, intercept: np.ndarray, work: Work, tol: float, **known: Any) -> Certificate:
-    """The certificate of these coefficients: the only place where one is built.
+    """The certificate of these coefficients, judged by their problem.
 
     ``known`` is what the solver has already computed for the judgement, such as a dual point or a float64 product.
     """
@@ -211,7 +211,7 @@ def certify(problem: Any, coef: np.ndarray, intercept: np.ndarray, work: Work, t
 def certificate_of(judgements: Sequence[Any], work: Work, tol: float, evaluations: int) -> Certificate:
     """One certificate for the parts of a fit, such as all pairs of classes: bounds side by side, objectives summed.
 
-    Parts are judgements, or certificates built from them.
+    Parts are judgements, which only problems make, or certificates of them. All certificates are built here.
     """
     residuals = np.concatenate([j.residuals for j in judgements])
     primals, duals = [j.primal for j in judgements], [j.dual for j in judgements]

@@ -7,7 +7,16 @@ from representer.gram.design import Design
 from representer.kernels import Linear
 from representer.losses import Hinge, Logistic, Multinomial, Pinball, Squared
 from representer.losses.smoothed import Smoothed
-from representer.problems.finite import Bends, FiniteProblem, FiniteRidge, Line, Slopes, rows_at
+from representer.problems.finite import (
+    Bends,
+    FiniteEigen,
+    FiniteProblem,
+    FiniteRidge,
+    FiniteSystem,
+    Line,
+    Slopes,
+    rows_at,
+)
 from representer.rows.arrays import ArrayRows
 
 rng = np.random.default_rng(0)
@@ -111,6 +120,23 @@ def test_ridge_bounds_its_distance():
     assert judgement.error_bound[0] >= np.linalg.norm(w - best)
     least = np.sum((y - X @ best) ** 2) + 0.5 * np.sum(best**2)
     assert judgement.dual <= least <= judgement.primal
+
+
+def test_eigenpairs_of_centred_moments():
+    Z = X - X.mean(axis=0)
+    values, vectors = np.linalg.eigh(Z.T @ Z)
+    values, vectors = values[::-1], vectors[:, ::-1] @ np.array([[1.0, 0.0, 0.0], [0.0, 0.6, -0.8], [0.0, 0.8, 0.6]])
+    found = FiniteEigen(DESIGN, ArrayRows(X, np.zeros(40)), X.mean(axis=0)).judge(vectors, values)
+    off = np.linalg.norm(Z.T @ Z @ vectors - vectors * values, axis=0) / values[0]
+    np.testing.assert_allclose(found.residuals, off, atol=1e-14)
+    assert found.residuals[0] < 1e-14 < 1e-3 < found.residuals[1]
+
+
+def test_small_system_of_a_large_one():
+    phi, Z = rng.normal(size=(3, 2)), rng.normal(size=(3, 2))
+    found = FiniteSystem(X.T @ X, 0.3).judge(Z, phi)
+    left = (X @ X.T + 0.3 * np.eye(40)) @ X @ Z - X @ phi
+    np.testing.assert_allclose(found.residuals, np.linalg.norm(left, axis=0) / np.linalg.norm(X @ phi, axis=0))
 
 
 def test_rows_of_any_type():

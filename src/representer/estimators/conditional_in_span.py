@@ -15,7 +15,7 @@ from representer.functions import Function
 from representer.gram.design import SLAB_ROWS
 from representer.kernels import checks
 from representer.kernels.basis import Basis
-from representer.problems.finite import FiniteRidge
+from representer.problems.finite import FiniteRidge, FiniteSystem
 from representer.problems.judgement import Judgement
 from representer.result import Budget, Plan
 from representer.rows import tables
@@ -86,8 +86,6 @@ class ConditionalInSpan:
         return total
 
     def judge(self, X: Any) -> Judgement:
-        """|(K + alpha I) b(x) - k(x)| / |k(x)| for some inputs: Phi times the residual of S + alpha I."""
+        """|(K + alpha I) b(x) - k(x)| / |k(x)| for some inputs."""
         Z, phi = self.solutions(X), self.design.features(X).astype(np.float64).T
-        R = self.S @ Z + self.alpha * Z - phi
-        left, size = (np.sqrt(np.maximum(np.einsum("ij,ij->j", V, self.S @ V), 0.0)) for V in (R, phi))
-        return Judgement(np.divide(left, size, out=left.copy(), where=size > 0), "relative residual")
+        return FiniteSystem(self.S, self.alpha).judge(Z, phi)

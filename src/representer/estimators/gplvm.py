@@ -29,6 +29,7 @@ from representer.kernels.algebra import Scaled
 from representer.kernels.base import Gradients, Kernel, require_definite
 from representer.kernels.stationary import RBF
 from representer.problems.judgement import Judgement
+from representer.problems.latent_points import LatentPoints
 from representer.processes.latent import LatentMap, climb
 from representer.processes.likelihood import Factor, log_marginal_likelihood
 from representer.processes.variational import Landmarks
@@ -261,8 +262,8 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         )[0]
         free = np.tile([-np.inf, np.inf], (points.size, 1))
         bounds, begin = np.concatenate([free, bounds]), perf_counter()
-        x, steep = self._run(negative, np.append(points.ravel(), theta), bounds, Y.size)
-        self._certify(steep, Y, perf_counter() - begin)
+        x, judgement = self._run(negative, np.append(points.ravel(), theta), LatentPoints(bounds, Y.size))
+        self._certify(judgement, Y, perf_counter() - begin)
         self.embedding_, landmarks, self.kernel_, self.noise_ = unknowns.at(x)
         self.landmarks_ = None if U is None else landmarks
 
@@ -278,20 +279,22 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         assert found.by_inputs is not None
         return found.value, found.by_inputs, found.gradients, float(found.by_noise.sum())
 
-    def _run(self, negative: Any, x: np.ndarray, bounds: np.ndarray, size: int) -> tuple[np.ndarray, float]:
+    def _run(self, negative: Any, x: np.ndarray, problem: LatentPoints) -> tuple[np.ndarray, Judgement]:
         """The search itself, until the likelihood hardly rises and its gradient is small; records its path."""
         path, steepest, self.n_iter_, self._evaluations = [-negative(x)[0]], np.sqrt(self.tol), 0, 0
         follow = {"callback": lambda intermediate_result: path.append(-intermediate_result.fun)}
-        flat = {"ftol": 0.0, "gtol": steepest * size}
+        flat = {"ftol": 0.0, "gtol": steepest * problem.size}
         for near, end in ((None, {"ftol": self.tol}), (None, flat), (hyperparameter_search.by_slopes, flat)):
             options = {"maxiter": self.max_iter - self.n_iter_, "maxfun": 20 * self.max_iter, "maxcor": 20, **end}
             objective = negative if near is None else near(negative, x)
-            result = minimize(objective, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options, **follow)
+            result = minimize(
+                objective, x, jac=True, method="L-BFGS-B", bounds=problem.bounds, options=options, **follow
+            )
             if result.fun >= hyperparameter_search.IMPOSSIBLE:
                 raise np.linalg.LinAlgError("No positive definite covariance was found; use more noise.")
-            x, steep = result.x, hyperparameter_search.steepness(-result.jac, result.x, bounds) / size
+            x, judgement = result.x, problem.judge(result.x, -result.jac, -float(result.fun))
             self.n_iter_, self._evaluations = self.n_iter_ + int(result.nit), self._evaluations + int(result.nfev)
-            self.converged_ = bool(result.success and steep <= steepest)
+            self.converged_ = bool(result.success and judgement.residuals[0] <= steepest)
             if self.converged_ or self.n_iter_ >= self.max_iter:
                 break
         self.log_marginal_likelihood_, self.path_ = -float(result.fun), np.array(path)
@@ -302,11 +305,10 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
                 f"The search for latent points stopped early ({self._message}); the last ten iterations raised the "
                 f"log likelihood by {last:.3g}, to {path[-1]:.6g}. Use a larger max_iter or tol if that is much.",
             )
-        return x, steep
+        return x, judgement
 
-    def _certify(self, residual: float, Y: np.ndarray, seconds: float) -> None:
-        """Certify the point that was found, by the gradient of the likelihood there."""
-        judgement = Judgement(np.array([residual]), "gradient", primal=-self.log_marginal_likelihood_)
+    def _certify(self, judgement: Judgement, Y: np.ndarray, seconds: float) -> None:
+        """Certify the point that was found."""
         plan = self._plan(*Y.shape)
         work = Work(plan.solver, plan.reason, self.n_iter_, plan.bytes, seconds, "float64")
         n, m = len(Y), self._count_landmarks(len(Y))

@@ -190,13 +190,6 @@ def best_of(objective: Objective, candidates: list[np.ndarray]) -> np.ndarray:
     return different[0] if len(different) == 1 else min(different, key=lambda theta: objective(theta)[0])
 
 
-def steepness(gradient: np.ndarray, x: np.ndarray, bounds: np.ndarray) -> float:
-    """The largest entry of the projected gradient of a function to maximise: directions out of the bounds are zero."""
-    low, high = bounds.T
-    blocked = ((x <= low) & (gradient < 0.0)) | ((x >= high) & (gradient > 0.0))
-    return float(np.where(blocked, 0.0, np.abs(gradient)).max())
-
-
 def lbfgs(objective: Objective, start: np.ndarray, bounds: Any, step: Step = lambda: False, **options: Any) -> Any:
     """A minimum by L-BFGS within bounds; ``step`` is called after each iteration and may stop it."""
 

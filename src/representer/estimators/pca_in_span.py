@@ -13,8 +13,7 @@ from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.basis import Basis
-from representer.problems.finite import Applied, FiniteRidge
-from representer.problems.judgement import Judgement
+from representer.problems.finite import FiniteEigen, FiniteRidge
 from representer.result import Budget, Certificate, Plan, Work, certificate_of
 from representer.rows.base import Rows
 from representer.solvers import normal_equations
@@ -83,13 +82,8 @@ class ComponentsInSpan:
         q = int(np.count_nonzero(values > least))
         q = q if self.model.n_components is None else min(q, self.model.n_components)
         values, U = values[:q].copy(), np.ascontiguousarray(V[:, :q])
-        if not q:
-            return values, U, sums, Judgement(np.zeros(0), "residual |A u - lambda u| / lambda_1"), passes
-        exact = replace(design, basis=self.basis.astype(np.float64))
-        found, total = self.rows.total(Applied(*exact.at(U)))
-        images = exact.from_sums(found) - np.multiply.outer(sums.mean, np.atleast_1d(total))
-        residuals = np.linalg.norm(images - U * values, axis=0) / values[0]
-        return values, U, sums, Judgement(residuals, "residual |A u - lambda u| / lambda_1"), passes + 1
+        judgement = FiniteEigen(design, self.rows, sums.mean).judge(U, values)
+        return values, U, sums, judgement, passes + (q > 0)
 
 
 def components_in_span(model: Any, kernel: Kernel, X: Any, weights: np.ndarray | None) -> ComponentsInSpan:

@@ -254,6 +254,40 @@ class FiniteRidge:
 
 
 @dataclass(frozen=True)
+class FiniteEigen:
+    """A u = lambda u with A = sum_i w_i (phi_i - mean) (phi_i - mean)', which has no mean when it is not centred."""
+
+    design: Design
+    rows: Rows
+    mean: np.ndarray
+
+    def judge(self, vectors: np.ndarray, values: np.ndarray) -> Judgement:
+        """|A u - lambda u| / lambda_1 for unit eigenvectors u, from one pass with values in float64."""
+        measure = "residual |A u - lambda u| / lambda_1"
+        if not len(values):
+            return Judgement(np.zeros(0), measure)
+        design = replace(self.design, basis=self.design.basis.astype(np.float64))
+        sums, total = self.rows.total(Applied(*design.at(vectors)))
+        images = design.from_sums(sums) - np.multiply.outer(self.mean, np.atleast_1d(total))
+        return Judgement(np.linalg.norm(images - vectors * values, axis=0) / values[0], measure)
+
+
+@dataclass(frozen=True)
+class FiniteSystem:
+    """(K + alpha I) b = k(x) for several x, with K = Phi Phi' and b = Phi z, so that (S + alpha I) z = phi(x)."""
+
+    S: np.ndarray
+    """sum_i phi(x_i) phi(x_i)'."""
+    alpha: float
+
+    def judge(self, Z: np.ndarray, phi: np.ndarray) -> Judgement:
+        """|(K + alpha I) b - k(x)| / |k(x)| for columns z and phi(x): Phi times the residual of the small system."""
+        R = self.S @ Z + self.alpha * Z - phi
+        left, size = (np.sqrt(np.maximum(np.einsum("ij,ij->j", V, self.S @ V), 0.0)) for V in (R, phi))
+        return Judgement(np.divide(left, size, out=left.copy(), where=size > 0), "relative residual")
+
+
+@dataclass(frozen=True)
 class FiniteProblem:
     """minimise over f in the span and b:  sum_i w_i l(y_i, f(x_i) + b) + tilt b + (strength / 2) ||f||^2.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve
@@ -18,7 +19,6 @@ from representer.gram.design import Design
 from representer.losses.base import Loss
 from representer.losses.smoothed import Smoothed
 from representer.problems.finite import Bends, FiniteProblem, Line, Slopes, columns_of, weights_of
-from representer.problems.judgement import Judgement
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Block
@@ -139,9 +139,12 @@ def _on_sample(problem: FiniteProblem, scale: float, state: State, budget: Budge
 
 def _closer(
     problem: FiniteProblem, state: State, scale: float, budget: Budget, judged: bool = True
-) -> tuple[State, Judgement]:
-    """Newton steps, for a loss with kinks with ever less smoothing until the gap is within the tolerance."""
-    mu, best, nothing = FIRST_SMOOTHING * scale, None, Judgement(np.array([np.inf]), "relative gap")
+) -> tuple[State, Any]:
+    """Newton steps, for a loss with kinks with ever less smoothing until the gap is within the tolerance.
+
+    Returns the best state and its judgement, or the last state and None where it is not ``judged``.
+    """
+    mu, best = FIRST_SMOOTHING * scale, None
     gap = 0.1  # of the last smoothing; no point in solving to less
     least = max(1e-12, 1e-3 * budget.tol) * scale
     while True:
@@ -162,7 +165,7 @@ def _closer(
             break
         mu, gap = CLOSER * mu, CLOSER * gap
     if best is None:
-        return state, nothing
+        return state, None
     return replace(best[0], steps=state.steps, passes=state.passes), best[1]
 
 
