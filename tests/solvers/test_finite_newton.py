@@ -61,6 +61,15 @@ def test_intercepts_of_relative_losses_are_centred_before_they_are_judged():
     np.testing.assert_allclose(found.certificate.gap, judged.primal - judged.dual, rtol=1e-6)
 
 
+@each("loss", [Hinge(), Logistic()])
+def test_progress_stops_it(loss):
+    seen = []
+    budget = Budget(memory=10**9, tol=1e-9, progress=lambda what, gap: seen.append(what) or True)
+    found = finite_newton.solve(problem(loss, CASES[2][1]), budget, "test")
+    assert seen == ["Newton steps"]
+    assert not found.certificate.converged
+
+
 def test_first_steps_are_taken_on_a_sample_of_rows():
     Z = rng.normal(size=(2000, 2))
     y = np.where(np.sin(2.0 * Z[:, 0]) + 0.3 * rng.normal(size=2000) > 0, 1.0, -1.0)

@@ -19,7 +19,7 @@ from representer.gram.design import Design
 from representer.losses.base import Loss
 from representer.losses.smoothed import Smoothed
 from representer.problems.finite import Bends, FiniteProblem, Line, Slopes, columns_of, weights_of
-from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.result import Budget, Plan, Result, Stopping, Work, certificate_of
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Block
 from representer.solvers.finite_passes import (
@@ -90,7 +90,7 @@ class State:
 
 def solve(problem: FiniteProblem, budget: Budget, reason: str, start: State | None = None) -> Result:
     """Minimise, from a warm start or from the solution for a sample of rows."""
-    begin = perf_counter()
+    begin, budget = perf_counter(), replace(budget, progress=Stopping(budget.progress))
     scale = _scale(problem)
     # with a tilt all rows start in the curved part of the first smooth loss, where the intercept has a gradient
     first = np.full(problem.outputs, -0.5 * FIRST_SMOOTHING * scale if problem.tilt else 0.0)
@@ -162,6 +162,8 @@ def _closer(
             if judgement.residuals[0] <= budget.tol:
                 break
         if problem.loss.smooth or mu <= (least if judged else 0.01 * scale) or state.steps >= budget.max_iter:
+            break
+        if budget.progress is not None and budget.progress.stopped:
             break
         mu, gap = CLOSER * mu, CLOSER * gap
     if best is None:
