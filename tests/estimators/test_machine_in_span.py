@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from representer import (
     KernelLogisticRegression,
@@ -11,9 +12,11 @@ from representer import (
     Nystroem,
     RandomFeatures,
 )
-from representer.kernels import RBF
-from representer.losses import Huber
-from representer.regularizers import Norm
+from representer.estimators import in_span
+from representer.estimators.machine_in_span import has_slopes
+from representer.kernels import RBF, Linear, Polynomial
+from representer.losses import Hinge, Huber, Pinball
+from representer.regularizers import Norm, SquaredNorm
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 2))
@@ -49,6 +52,52 @@ def test_functions_are_on_landmarks_and_certificates_tell_both_errors():
     assert certificate.approximation.mean > 0.0
     assert certificate.approximation.full_gap > certificate.gap
     assert model.predict_proba(X).shape == (120, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "targets", "atol"),
+    [
+        (KernelLogisticRegression(C=0.1, tol=1e-9), "two", 1e-4),
+        (KernelLogisticRegression(C=0.1, tol=1e-7), "three", 1e-3),
+        (KernelMachine(loss=Huber(0.5), regularizer=SquaredNorm(3.0), tol=1e-10), "numbers", 1e-4),
+        (KernelPoissonRegression(tol=1e-10, fit_intercept=False), "counts", 1e-4),
+    ],
+    ids=lambda case: getattr(type(case), "__name__", ""),
+)
+def test_linear_kernels_of_many_rows_are_solved_in_their_columns(model, targets, atol, monkeypatch):
+    monkeypatch.setattr(in_span, "MANY_ROWS_FROM", 300)
+    Z, w = rng.normal(size=(300, 2)), rng.random(300) + 0.5
+    values = Z[:, 0] + rng.normal(size=300)
+    t = {
+        "two": values > 0.0,
+        "three": np.digitize(values, [-0.5, 0.5]),
+        "numbers": values,
+        "counts": rng.poisson(np.exp(0.3 * Z[:, 0])),
+    }[targets]
+    same = Polynomial(1, offset=0.0, length_scale=2.0)  # k(x, y) = <x, y> / 4, without a basis
+    expected = clone(model).set_params(kernel=same).fit(Z, t, w)
+    found = clone(model).set_params(kernel=Linear(2.0)).fit(Z, t, w)
+    assert found.certificate_.passes > 0
+    assert found.certificate_.converged
+    assert found.certificate_.approximation is None
+    assert found.plan(Z, t).passes > 0
+    assert found.X_fit_.shape == Z.shape
+    fits = [each.function_(Z) for each in (found, expected)]
+    if targets == "three":  # a constant for all classes is free
+        fits = [fit - fit.mean(axis=1, keepdims=True) for fit in fits]
+    np.testing.assert_allclose(*fits, atol=atol)
+    np.testing.assert_allclose(found.dual_coef_, expected.dual_coef_, atol=atol)
+    np.testing.assert_allclose(Z.T @ found.dual_coef_ / 4.0, found.coef_.T, atol=atol)
+
+
+@pytest.mark.parametrize(
+    "model", [KernelMachine("linear", Hinge()), KernelMachine("linear", Huber(), Norm(1.0)), KernelQuantileRegression()]
+)
+def test_linear_kernels_with_other_losses_and_regularisers_are_solved_as_before(model):
+    few = X[:40]
+    loss, regularizer = getattr(model, "loss", None) or Pinball(0.5), getattr(model, "regularizer", None)
+    assert not has_slopes(loss, regularizer or SquaredNorm(1.0))
+    assert model.fit(few, np.sign(y[:40])).dual_coef_.shape == (40,)
 
 
 def test_weights_are_repetition():

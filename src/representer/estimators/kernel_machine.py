@@ -16,7 +16,7 @@ from sklearn.utils.validation import column_or_1d
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.criteria import Part, functions_of
-from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows, rows_of
+from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows, may_span, rows_of
 from representer.estimators.inputs import (
     check_labels,
     check_targets,
@@ -24,7 +24,7 @@ from representer.estimators.inputs import (
     require_bounded,
     to_kernel,
 )
-from representer.estimators.machine_in_span import MachineInSpan, fixed_strength
+from representer.estimators.machine_in_span import MachineInSpan, fixed_strength, has_slopes
 from representer.estimators.ridge_in_span import TUNED
 from representer.estimators.row_targets import coded
 from representer.estimators.tunable import Tunable
@@ -71,18 +71,21 @@ class Machine(Tunable, KernelEstimator):
     def _in_span(
         self, X: Any, y: Any, loss: Loss, regularizer: Regularizer, weights: np.ndarray | None
     ) -> MachineInSpan | None:
-        """The problem in the span of an approximation's basis, or of rows elsewhere; None for other kernels.
+        """The problem in the span of a basis: of an approximation, of rows elsewhere, or of few functions; else None.
 
         Targets are those of y, or those of the rows.
         """
         elsewhere, kernel = isinstance(X, Rows), to_kernel(self.kernel)
-        if not elsewhere and not is_approximation(kernel):
+        exact = not elsewhere and not is_approximation(kernel)
+        if exact and (self.tune is not None or not may_span(kernel, X) or not has_slopes(loss, regularizer)):
             return None
         if self.tune is not None:
             raise ValueError(TUNED.format(tune=self.tune))
         kernel = kernel_for_rows(kernel, X) if elsewhere else self._kernel_for(X, weights)
         require_definite(kernel, "a kernel machine")
-        basis: Any = basis_for(kernel, X)
+        basis = basis_for(kernel, X)
+        if basis is None:
+            return None
         targets = np.asarray(range(len(getattr(self, "classes_", (0, 1)))) if elsewhere else y, np.float64)
         outputs, strength = loss.outputs(targets[:, None]), fixed_strength(regularizer)
         options = {"intercept": self.fit_intercept, "outputs": outputs, "threads": self.threads}
@@ -94,7 +97,7 @@ class Machine(Tunable, KernelEstimator):
         with budget.progress:
             result = spanned.solve(budget)
         self.kernel_, self.certificate_, self.function_ = spanned.kernel, result.certificate, spanned.function(result)
-        self.X_fit_, self.dual_coef_ = self.function_.X, self.function_.coef
+        self.X_fit_, self.dual_coef_ = spanned.representers(self.function_)
         strength: Any = result.strength
         self.strength_, self.n_iter_ = strength, result.n_iter
         self.intercept_ = float(result.intercept[0]) if len(result.intercept) == 1 else result.intercept

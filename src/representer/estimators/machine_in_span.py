@@ -8,12 +8,14 @@ import numpy as np
 
 from representer import _parallel
 from representer.estimators.in_span import Gaps, design_of, distance_to_all, function_of, with_approximation
+from representer.functions import Function
 from representer.kernels.base import Kernel
 from representer.kernels.basis import Basis
 from representer.losses.base import Loss
-from representer.problems.finite import FiniteProblem
+from representer.problems.finite import FiniteProblem, columns_of, weights_of
 from representer.regularizers import Regularizer
 from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.rows.arrays import inputs_of
 from representer.rows.base import Rows
 from representer.solvers import finite_newton
 
@@ -64,11 +66,28 @@ class MachineInSpan:
         further = distance_to_all(part, self.rows, self.problems[0].strength)
         return None if further is None else gap + further
 
-    def function(self, result: Result) -> Any:
+    def function(self, result: Result) -> Function:
         """The fitted f + b."""
         single = result.coef.shape[1] == 1
         w, b = (result.coef[:, 0], result.intercept[0]) if single else (result.coef, result.intercept)
         return function_of(self.basis, w, b, self.threads)
+
+    def representers(self, function: Function) -> tuple[Any, np.ndarray]:
+        """Inputs and coefficients of f: for an exact kernel all inputs and -w_i l'(y_i, f(x_i) + b) / strength."""
+        rows: Any = self.rows
+        X, problem = inputs_of(rows), self.problems[0]
+        if self.kernel.original is not self.kernel or X is None or len(self.problems) > 1 or not problem.loss.smooth:
+            return function.X, function.coef
+        y, w = columns_of(rows.y), weights_of(rows.w, rows.n_rows)[:, None]
+        values = function(X)
+        coef = -w * problem.loss.gradient(y, values.reshape(len(y), -1)) / problem.strength
+        return X, coef.reshape(values.shape)
+
+
+def has_slopes(loss: Loss, regularizer: Regularizer) -> bool:
+    """Whether coefficients of the inputs follow from f: f = -sum_i w_i l'(y_i, f(x_i) + b) k(x_i, .) / strength."""
+    determined = loss.smooth and loss.complete and loss.convex and len(loss.parts()) == 1
+    return determined and regularizer.fixed_strength is not None
 
 
 def fixed_strength(regularizer: Regularizer) -> float:
