@@ -31,5 +31,6 @@ def test_an_unfamiliar_row(houses_fit):
     chosen = explained._chosen(replace(held, unfamiliar=unfamiliar), ())
     assert chosen["the largest error among other unfamiliar rows"] == 7
     likely = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
-    three = replace(held, rows=np.arange(3), truth=np.array(["a", "a", "a"]), probabilities=likely, unfamiliar=unfamiliar)
-    assert explained._chosen(three, ("a", "b")) == {"the largest error": 2, "a usual error": 1}
+    labels = replace(held, rows=np.arange(3), truth=np.array(["a"] * 3), unfamiliar=np.zeros(3, bool))
+    labels = replace(labels, probabilities=likely)
+    assert explained._chosen(labels, ("a", "b")) == {"the largest error": 2, "a usual error": 1}

@@ -30,7 +30,7 @@ class ExplainedRow:
 
 
 def explained_rows(fit: Any, frame: Any) -> tuple[ExplainedRow, ...]:
-    """The row set aside with the largest error of a `TableFit`, one with the median error, and the worst unfamiliar one.
+    """The row set aside with the largest error of a `TableFit`, one with the median error, and an unfamiliar one.
 
     ``frame`` holds all rows of the table. Nothing is explained for models of many representers, which takes long.
     """

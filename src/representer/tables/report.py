@@ -20,9 +20,7 @@ ALONG = "Mean prediction for some rows with this value; the band holds the middl
 ALONG_CLASSES = "Mean probability of {} for some rows with this value; the band holds the middle half of them."
 
 
-def report_html(
-    outcome: Outcome, effects: Iterable[ColumnEffect] = (), explained: Iterable[ExplainedRow] = ()
-) -> str:
+def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = (), explained: Iterable[ExplainedRow] = ()) -> str:
     """The report as one self-contained page, light or dark like the reader's screen.
 
     Names and cells are escaped: a table may hold anything.
@@ -50,9 +48,7 @@ def report_html(
     )
 
 
-def report_json(
-    outcome: Outcome, effects: Iterable[ColumnEffect] = (), explained: Iterable[ExplainedRow] = ()
-) -> str:
+def report_json(outcome: Outcome, effects: Iterable[ColumnEffect] = (), explained: Iterable[ExplainedRow] = ()) -> str:
     """What the page shows, as JSON with a schema version; it includes the rows set aside."""
     found = outcome.as_dict() | {"effects": plain(tuple(effects)), "explained_rows": plain(tuple(explained))}
     return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
