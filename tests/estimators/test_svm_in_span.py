@@ -38,6 +38,8 @@ def test_functions_are_on_landmarks():
     model = SVC(kernel=Nystroem(RBF(1.0), 20)).fit(X, np.digitize(y, [-0.5, 0.5]))
     assert model.function_.coef.shape == (20, 3)
     assert model.dual_coef_.shape == (3, 20)
+    assert model.n_iter_.shape == (3,)
+    assert np.ndim(SVR(kernel=Nystroem(RBF(1.0), 20)).fit(X, y).n_iter_) == 0
     assert model.score(X, np.digitize(y, [-0.5, 0.5])) > 0.7
     assert model.certificate_.approximation.mean > 0.0
     assert SVC(kernel=RandomFeatures(RBF(), 16)).plan(X, y > 0).solver == "newton"

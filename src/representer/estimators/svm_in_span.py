@@ -59,7 +59,8 @@ class SvmInSpan:
         model.kernel_ = self.kernel
         model.function_ = function_of(basis, w[:, 0] if single else w, b[0] if single else b, model.threads)
         parts = [r.certificate for r in results]
-        model.n_iter_ = max(part.iterations for part in parts)
+        taken = np.array([max(1, part.iterations) for part in parts], np.int32)
+        model.n_iter_ = taken if hasattr(model, "classes_") else int(taken[0])
         work = Work(
             parts[0].solver,
             parts[0].reason,
