@@ -49,6 +49,12 @@ def test_way_back(kernel):
     np.testing.assert_allclose(to_sklearn(kernel)(X), kernel(X), rtol=1e-10, atol=1e-12)
 
 
+def test_slopes_of_exponentials_that_underflow_are_zero():
+    kernel, far = theirs.RBF(1e-3), np.arange(8.0)[:, None]
+    found = from_sklearn(kernel, 1)
+    np.testing.assert_array_equal(found.gradient(found.kernel.contract(far, np.ones((8, 8)))), 0.0)
+
+
 def test_way_back_of_one_column_and_what_has_none():
     np.testing.assert_allclose(to_sklearn(Periodic(1.2, 0.9))(X[:, :1]), Periodic(1.2, 0.9)(X[:, :1]), rtol=1e-10)
     with pytest.raises(TypeError, match="scikit-learn has no Gaussian-process kernel"):

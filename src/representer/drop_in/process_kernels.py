@@ -19,6 +19,9 @@ from representer.kernels.periodic import Periodic
 from representer.kernels.precomputed import Objects
 from representer.kernels.stationary import RBF, Matern, RationalQuadratic
 
+UNDERFLOW = 1e-200
+"""Slopes below are those of exponentials that underflow."""
+
 
 class Foreign(Kernel):
     """A kernel object of scikit-learn, or a user's subclass, without a counterpart in this library.
@@ -68,7 +71,9 @@ class Translated:
     def gradient(self, gradients: Gradients) -> np.ndarray:
         """The gradient with respect to theta."""
         parts = [np.ravel(factor * np.asarray(gradients[name])) for name, factor in self.slots]
-        return np.concatenate(parts) if parts else np.empty(0)
+        gradient = np.concatenate(parts) if parts else np.empty(0)
+        # exponentials end at 1e-271 instead of 0, and L-BFGS would follow the sign of such a slope away from a bound
+        return np.where(np.abs(gradient) < UNDERFLOW, 0.0, gradient)
 
 
 def from_sklearn(kernel: Any, n_columns: int | None = None) -> Translated:
