@@ -135,6 +135,18 @@ def test_report_says_what_to_try_next(table, model):
     )
 
 
+@pytest.mark.usefixtures("one_family")
+def test_report_lists_bounds(table):
+    """Of a search on targets without noise, and of others."""
+    X = table[0][["a"]].to_numpy()[:60]
+    model = KernelRegressor().fit(X, np.sin(X[:, 0]))
+    assert model._at_bounds == ["alpha (lower)"]
+    assert "alpha fell to its bound: the targets look free of noise" in model.report()
+    model._at_bounds = ["alpha (upper)", "period (lower)"]
+    assert "alpha grew to its bound: these columns hardly predict the targets" in model.report()
+    assert "the search ended at a bound of period (lower): give a kernel= with other values" in model.report()
+
+
 def test_plan_and_progress(table, capsys):
     X, y = table
     model = KernelRegressor(verbose=1, time_limit=1.0)

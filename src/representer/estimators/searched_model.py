@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -40,6 +41,8 @@ class SearchedModel(KernelEstimator):
     _centre: np.ndarray | None
     _chosen: str
     """Family and form of the kernel."""
+    _at_bounds: Sequence[str] = ()
+    """Hyper-parameters of the kernel that the search could not move further."""
     _outlying: int
     """Rows whose leave-one-out residual is far beyond the others."""
     time_limit: float
@@ -113,7 +116,7 @@ class SearchedModel(KernelEstimator):
         with _parallel.one_blas_thread():
             best = search.run()
         self.trials_, self._relative = search.trials, search.start.relative(best.tuned.kernel, best.family)
-        self._chosen = f"{best.family} kernel with {best.form}"
+        self._chosen, self._at_bounds = f"{best.family} kernel with {best.form}", best.tuned.at_bounds()
         if search.stopped:
             warn_user(
                 f"The search stopped at its time_limit of {self.time_limit:g} s; the best so far is fitted, without "
@@ -202,6 +205,12 @@ class SearchedModel(KernelEstimator):
             advice.append(f"try without the columns {', '.join(idle)}, which hardly matter.")
         if last.rows >= MOST_ROWS and last.tuned.at_start - last.tuned.objective >= SETTLED:
             advice.append("more rows still changed the kernel: try KernelRidge(kernel=model.kernel_, tune='loo').")
+        if "alpha (lower)" in self._at_bounds:
+            advice.append("alpha fell to its bound: the targets look free of noise.")
+        if "alpha (upper)" in self._at_bounds:
+            advice.append("alpha grew to its bound: these columns hardly predict the targets.")
+        if names := [name for name in self._at_bounds if not name.startswith("alpha ")]:
+            advice.append(f"the search ended at a bound of {', '.join(names)}: give a kernel= with other values.")
         if self._outlying > 0:
             advice.append(f"{self._outlying} rows are far off when left out: look at them, or try criterion='huber'.")
         if self._chosen.endswith("one length scale") and sum(map(np.size, self._relative.values())) > 1:

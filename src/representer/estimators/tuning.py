@@ -263,15 +263,19 @@ class Tuned:
     """The mean leave-one-out loss, without penalty and prior."""
     search: Search
 
-    def warn(self, given: dict | None) -> None:
-        """Warn of hyper-parameters that ended at a bound; ``given`` are the user's bounds.
+    def at_bounds(self, given: dict | None = None) -> list[str]:
+        """Hyper-parameters that ended at a bound; ``given`` are the user's bounds.
 
-        A per-column length scale at its default upper bound means that the column does not matter.
+        Without per-column length scales at their default upper bound, which means that the column does not matter.
         """
         known = {*(given or {})}
         grown = [name for name in self.search.at_bounds if "length_scale[" in name and "upper" in name]
         idle = [name for name in grown if not known & {name.split(" ")[0], name.split("[")[0]}]
-        if names := [name for name in self.search.at_bounds if name not in idle]:
+        return [name for name in self.search.at_bounds if name not in idle]
+
+    def warn(self, given: dict | None) -> None:
+        """Warn of hyper-parameters that ended at a bound; ``given`` are the user's bounds."""
+        if names := self.at_bounds(given):
             warn_user(
                 f"The search for hyper-parameters ended at a bound of {', '.join(names)}; widen bounds=, or fix them."
             )
