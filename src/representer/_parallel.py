@@ -120,7 +120,7 @@ _around = threading.local()
 """given_up: the events of the maps whose visits the current thread is in."""
 
 
-def attentive(parts: list) -> list:
+def interruptible(parts: list) -> list:
     """Parts of a slow tile; iterating over them ends like that over tiles once a map is abandoned."""
     return _Run(parts, getattr(_around, "given_up", ()))
 

@@ -8,11 +8,11 @@ from representer.kernels import Linear
 from representer.losses import Hinge, Logistic, Multinomial, Pinball, Squared
 from representer.losses.smoothed import Smoothed
 from representer.problems.finite import (
-    Bends,
     FiniteEigen,
     FiniteProblem,
     FiniteRidge,
     FiniteSystem,
+    HessianProduct,
     Line,
     Slopes,
     rows_at,
@@ -58,7 +58,7 @@ def test_products_with_the_hessian_of_several_outputs():
     y, w, b = rng.integers(3, size=40).astype(float), rng.normal(size=(3, 3)), rng.normal(size=3)
     d, e, step = rng.normal(size=(3, 3)), rng.normal(size=3), 1e-5
     rows, loss = ArrayRows(X, y, weights), Multinomial()
-    found, total = rows.total(Bends(*DESIGN.at(w), loss, b, DESIGN.to_features(d), e))
+    found, total = rows.total(HessianProduct(*DESIGN.at(w), loss, b, DESIGN.to_features(d), e))
     up, down = (rows.total(Slopes(*DESIGN.at(w + s * d), loss, b + s * e)) for s in (step, -step))
     np.testing.assert_allclose(found, (up[0] - down[0]) / (2 * step), atol=1e-7)
     np.testing.assert_allclose(total, (up[1] - down[1]) / (2 * step), atol=1e-7)

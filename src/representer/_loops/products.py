@@ -99,5 +99,5 @@ def subtract_product(A, B, out):
     if out.size == 0 or A.shape[1] == 0:
         return
     if not (_by_rows(A) and _by_rows(B) and _by_rows(out)):
-        raise ValueError("rows have to be contiguous, one after the other")
+        raise ValueError("A, B and out must have contiguous rows")
     _subtract(A, B, out)

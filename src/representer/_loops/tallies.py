@@ -5,7 +5,7 @@ import numpy as np
 from representer._loops.jit import inlined_loop, loop
 from representer._loops.radix_sort import order
 from representer._loops.simd.bit_counts import ones
-from representer._loops.words import ODD
+from representer._loops.words import GOLDEN
 
 
 @loop
@@ -74,7 +74,7 @@ def numbered(keys):
     first = np.empty(most, np.int32)
     for p in range(keys.size):
         key = keys[p]
-        slot = (key * ODD) >> shift
+        slot = (key * GOLDEN) >> shift
         while table[slot] >= 0 and names[table[slot]] != key:
             slot = (slot + np.uint64(1)) & np.uint64(table.size - 1)
         if table[slot] < 0:
@@ -98,7 +98,7 @@ def filled_table(names, shift, most):
     """A hash table of twice ``most`` slots from names to their numbers."""
     table = np.full(2 * most, -1, np.int32)
     for number, name in enumerate(names):
-        slot = (name * ODD) >> shift
+        slot = (name * GOLDEN) >> shift
         while table[slot] >= 0:
             slot = (slot + np.uint64(1)) & np.uint64(table.size - 1)
         table[slot] = number

@@ -3,7 +3,7 @@
 import numpy as np
 
 from representer._loops.jit import loop
-from representer._loops.words import HASHED, ODD, joined, mixed
+from representer._loops.words import GOLDEN, HASHED, joined, mixed
 
 SHORTEST_WORD = 2
 """Letters of the shortest word, as in scikit-learn's vectorisers."""
@@ -21,7 +21,7 @@ def tokens(letters, starts, is_letter):
     for i in range(starts.size - 1):
         p, end = starts[i], starts[i + 1]
         while p < end:
-            begin, value = p, ODD
+            begin, value = p, GOLDEN
             while p < end and is_letter[letters[p]]:
                 value = joined(value, np.uint64(letters[p]))
                 p += 1

@@ -10,7 +10,8 @@ from representer._loops.jit import inlined_loop, loop
 
 PACKED = 8
 """Letters that fit into a key, seven bits each."""
-ODD = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio, and odd: multiples of it are spread evenly."""
 HASHED = np.uint64(1 << 63)
 
 
@@ -25,7 +26,7 @@ def mixed(x):
 @inlined_loop
 def joined(a, b):
     """A number for the pair (a, b), in this order."""
-    return mixed(a * ODD + mixed(b + ODD))
+    return mixed(a * GOLDEN + mixed(b + GOLDEN))
 
 
 @loop
@@ -33,7 +34,7 @@ def scattered(numbers):
     """`mixed` numbers, such as code points or labels."""
     out = np.empty(numbers.size, np.uint64)
     for i in range(numbers.size):
-        out[i] = mixed(np.uint64(numbers[i]) + ODD)
+        out[i] = mixed(np.uint64(numbers[i]) + GOLDEN)
     return out
 
 

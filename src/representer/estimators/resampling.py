@@ -111,7 +111,7 @@ def forms(
             loops.centre(
                 tile, shift[i], shift[j], first[i], first[j], scale, rounded, sums[i], sums[j], own[i], own[j], i == j
             )
-            for part in _parallel.attentive(parts):
+            for part in _parallel.interruptible(parts):
                 rows, columns = signs[i, part].astype(np.float32), signs[j, part].astype(np.float32)
                 product = work[: rows.size].reshape(rows.shape)
                 loops.add_forms(rounded, rows, columns, product, 1.0 if i == j else 2.0, values[part])

@@ -11,7 +11,7 @@ from representer import _parallel
 
 FEATURE_ROWS = 1024
 """Rows whose features a thread computes and multiplies at a time."""
-LOOKED_AT = 64
+SAMPLED_ROWS = 64
 """Rows sampled for the number of features of an input."""
 
 
@@ -24,7 +24,7 @@ def numbers_in_a_row(kernel: Any, inputs: Any) -> float | None:
     """Features of an input, or the mean number of nonzero ones where they are sparse; None if there are no features."""
     if kernel.feature_rows is None:
         return None
-    some = kernel.feature_rows(inputs.like[: min(len(inputs.like), LOOKED_AT)])
+    some = kernel.feature_rows(inputs.like[: min(len(inputs.like), SAMPLED_ROWS)])
     return some.nnz / some.shape[0] if sparse.issparse(some) else float(some.shape[1])
 
 

@@ -264,7 +264,7 @@ class Gram(Operator):
         Runs cover all tiles, or those given as (rows, columns); ``fill`` computes values other than the kernel's, such
         as the distances of a radial kernel.
 
-        Tiles of a run share one buffer: a visit uses the values of one before it asks for the next. For matrices that
+        Tiles of a run share one buffer: the values of a tile are overwritten by the next one. For matrices that
         are not transposed and whose inputs are prepared in one chunk.
         """
         if tiles is None:

@@ -110,20 +110,20 @@ class Slopes:
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
         Y = np.asarray(y, np.float64).reshape(-1, 1)
         weights = weights_of(w, len(Y))[:, None]
-        bends = np.empty(len(Y)) if self.curvature else np.empty(0)
+        curvatures = np.empty(len(Y)) if self.curvature else np.empty(0)
 
         def slopes(rows: slice, F: np.ndarray) -> tuple:
             F = F + self.intercept
             v = weights[rows] * self.loss.gradient(Y[rows], F)
             if self.curvature:
-                bends[rows] = (weights[rows] * self.loss.curvature(Y[rows], F))[:, 0]
+                curvatures[rows] = (weights[rows] * self.loss.curvature(Y[rows], F))[:, 0]
             return v, v.sum(axis=0), (weights[rows] * self.loss.value(Y[rows], F)).sum()
 
         found = self.design.backwards(X, self.coef, slopes)
         if not self.curvature:
             return found
-        near = np.flatnonzero(bends > 0.0)  # rows on linear pieces of a loss add nothing
-        some, d = (X, bends) if len(near) > 0.9 * len(bends) else (rows_at(X, near), bends[near])
+        near = np.flatnonzero(curvatures > 0.0)  # rows on linear pieces of a loss add nothing
+        some, d = (X, curvatures) if len(near) > 0.9 * len(curvatures) else (rows_at(X, near), curvatures[near])
         if not len(d):
             return (*found, np.zeros((self.design.size,) * 2), np.zeros(self.design.size), 0.0)
         H, sums = self.design.moments(some, np.ones((len(d), 1)), d)
@@ -131,7 +131,7 @@ class Slopes:
 
 
 @dataclass(frozen=True)
-class Bends:
+class HessianProduct:
     """sum_i w_i psi(x_i) (l''_i (<u, phi(x_i)> + a))': a product with the Hessian of several outputs."""
 
     design: Design

@@ -58,11 +58,11 @@ class NetworkProblem:
 
     def _of_gradients(self, rest: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Relative norms of both gradients; the one by a without its part in the range of P_z."""
-        forces, pull = self.weights[:, None] * rest, self.weights[:, None] * self.targets
-        sums, at_zero = np.split(self.gram.T @ np.concatenate([forces, pull], axis=1), 2, axis=1)
+        forces, forces_at_zero = self.weights[:, None] * rest, self.weights[:, None] * self.targets
+        sums, at_zero = np.split(self.gram.T @ np.concatenate([forces, forces_at_zero], axis=1), 2, axis=1)
         by_a = sums - self.alpha * (self.centers @ a)
         by_a -= self.P_centers @ np.linalg.lstsq(self.P_centers, by_a, rcond=1e-10)[0]
-        of_polynomials = np.linalg.norm(self.P) * np.linalg.norm(pull, axis=0)
+        of_polynomials = np.linalg.norm(self.P) * np.linalg.norm(forces_at_zero, axis=0)
         return _share(by_a, np.linalg.norm(at_zero, axis=0)), _share(self.P.T @ forces, of_polynomials)
 
 

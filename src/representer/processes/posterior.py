@@ -33,7 +33,7 @@ OF_VARIANCES = 1000
 ROUGH = 0.03
 """Relative residual of the first solve for variances, and the factor by which it is tightened each time."""
 STEPS = 25
-"""Products that such an estimate may spend on further probe vectors, where each of these needs only a few."""
+"""Products that a log determinant may spend on further probe vectors, where each of these needs only a few."""
 
 
 @dataclass(frozen=True)

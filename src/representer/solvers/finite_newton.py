@@ -18,7 +18,7 @@ from scipy.linalg import cho_solve
 from representer.gram.design import Design
 from representer.losses.base import Loss
 from representer.losses.smoothed import Smoothed
-from representer.problems.finite import Bends, FiniteProblem, Line, Slopes, columns_of, weights_of
+from representer.problems.finite import FiniteProblem, HessianProduct, Line, Slopes, columns_of, weights_of
 from representer.result import Budget, Plan, Result, Stopping, Work, certificate_of
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Block
@@ -249,14 +249,14 @@ class At:
 def _at(problem: FiniteProblem, state: State) -> At:
     """Value, gradient and Hessian from one pass."""
     design, one = problem.design, problem.outputs == 1
-    sums, total, losses, *bends = problem.rows.total(Slopes(*design.at(state.w), problem.loss, state.b, one))
+    sums, total, losses, *moments = problem.rows.total(Slopes(*design.at(state.w), problem.loss, state.b, one))
     g = design.from_sums(sums) + problem.strength * state.w
     g_b = np.atleast_1d(total) + problem.tilt if problem.intercept else np.zeros(problem.outputs)
     value = float(losses) + problem.tilt * float(state.b.sum())
     value += 0.5 * problem.strength * float(np.vdot(state.w, state.w))
     hessian = None
     if one:
-        H, h, total = bends
+        H, h, total = moments
         hessian = design.from_moments(H), design.from_sums(h), float(total)
     return At(value, float(losses), g, g_b, hessian)
 
@@ -270,7 +270,7 @@ def _by_products(problem: FiniteProblem, state: State, at: At, some: Block) -> t
 
     def product(p: np.ndarray) -> np.ndarray:
         design: Design = problem.design
-        part = Bends(*design.at(state.w), problem.loss, state.b, design.to_features(p[:r]), p[r])
+        part = HessianProduct(*design.at(state.w), problem.loss, state.b, design.to_features(p[:r]), p[r])
         sums, total = problem.rows.total(part)
         on_b = np.atleast_1d(total) if problem.intercept else np.zeros(t)
         return np.vstack([design.from_sums(sums) + problem.strength * p[:r], on_b])

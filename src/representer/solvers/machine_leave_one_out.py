@@ -56,7 +56,7 @@ def _at_solution(problem: LossProblem, matrix: Workspace, point: Point) -> Machi
     a, h = problem.stationary_coef(point)[:, 0], loss.curvature(y, F)[:, 0]
     most = FLAT * float(np.abs(problem.diagonal).mean())
     N = problem.strength / np.maximum(w * h, problem.strength / most)
-    bend = np.where(most > N, loss.third(y, F)[:, 0] / np.where(h > 0.0, h, 1.0), 0.0)
+    relative_third = np.where(most > N, loss.third(y, F)[:, 0] / np.where(h > 0.0, h, 1.0), 0.0)
     M = matrix.block(np.arange(problem.n))
     M.ravel()[:: len(M) + 1] += N
     M = inverse_of(M)
@@ -70,7 +70,7 @@ def _at_solution(problem: LossProblem, matrix: Workspace, point: Point) -> Machi
     # the derivatives of the sum by K, by N, by F and by a
     q = c * a / diagonal**2
     by_noise = c * a - q @ M**2
-    by_values = c - by_noise * N * bend
+    by_values = c - by_noise * N * relative_third
     u = M @ (-c * v - by_values * N)
     by_strength = float(((by_noise - (u + by_values) * a) * N).sum())
     gradients = by_kernel(problem.gram, M, u[:, None], a[:, None], q)

@@ -136,8 +136,8 @@ class _Model:
         """By how much the model decreases from its point to another one."""
         strength, change = self.problem.strength, other.values - self.point.values
         slope = -strength * float(np.vdot(self.point.coef + self.residual, change))
-        bend = float(np.linalg.norm(_half(self.R, change))) ** 2
-        return -slope - 0.5 * bend - 0.5 * strength * (other.squared_norm - self.point.squared_norm)
+        curvature = float(np.linalg.norm(_half(self.R, change))) ** 2
+        return -slope - 0.5 * curvature - 0.5 * strength * (other.squared_norm - self.point.squared_norm)
 
 
 class _Newton:
@@ -359,14 +359,14 @@ def _line_search(problem: LossProblem, point: Point, target: Point) -> Point | N
     """
     loss, y, w = problem.loss, problem.y, problem.weights
     values, toward = point.values, target.values - point.values
-    rise = target.coef - point.coef, target.applied - point.applied
-    linear = float(np.vdot(rise[0], point.applied))
-    bend = float(np.vdot(*rise))
+    change = target.coef - point.coef, target.applied - point.applied
+    linear = float(np.vdot(change[0], point.applied))
+    curvature = float(np.vdot(*change))
 
     def slope(step: float) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             lost = float(np.sum(w * loss.gradient(y, values + step * toward) * toward))
-        total = lost + problem.strength * (linear + step * bend)
+        total = lost + problem.strength * (linear + step * curvature)
         return min(total, 1e300) if np.isfinite(total) else 1e300
 
     first = slope(0.0)
