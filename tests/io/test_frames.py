@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from each_case import each
 
 from representer.io.frames import columns_of, frame_of, library_of
+from representer.io.values import SaveError, Writer
 
 DAYS = np.array(["2020-01-01", "2021-06-30"], "datetime64[us]")
 PANDAS = pd.DataFrame(
@@ -34,6 +36,22 @@ def test_frames_come_back(frame):
     found = frame_of(columns_of(frame, library), library)
     assert found.equals(frame)
     assert list(found.dtypes) == list(frame.dtypes)
+
+
+def test_times_with_a_zone_stay_the_same_times():
+    frame = pd.DataFrame({"time": pd.to_datetime(["2020-01-01", None, "2020-07-01"]).tz_localize("Europe/Berlin")})
+    found = frame_of(columns_of(frame, "pandas"), "pandas")
+    pd.testing.assert_series_equal(found["time"].dt.tz_convert("Europe/Berlin"), frame["time"])
+
+
+@each("value", [pd.Timestamp("2020-01-01"), (1, 2), b"a", np.array([1])])
+def test_objects_are_not_taken_for_missing_values(value):
+    column = pd.Series([None, value, float("nan"), pd.NA, pd.NaT, "a"], dtype=object)
+    values = columns_of(pd.DataFrame({"x": column}), "pandas")["x"][1]
+    assert values.tolist()[2:] == [None, None, None, "a"]
+    assert values[1] is value
+    with pytest.raises(SaveError, match="entry 1 is"):
+        Writer().slot(pd.DataFrame({"x": column}), "value")
 
 
 def test_other_things_are_no_frames():

@@ -9,6 +9,10 @@ import numpy as np
 
 PANDAS_TYPES = {"str", "string", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "boolean"}
 """Names of types that pandas has in addition to those of numpy."""
+ZONED = "UTC"
+"""Type of times with a zone."""
+MISSING = {"NoneType", "NAType", "NaTType"}
+"""Types of markers of missing values, beside NaN."""
 Column = tuple[str, Any, Any]
 """Original type, values as an array, and the levels of a category."""
 
@@ -29,6 +33,8 @@ def _from_pandas(column: Any) -> Column:
     name = column.dtype.name
     if name == "category":
         return name, column.cat.codes.to_numpy(), column.cat.categories.to_numpy()
+    if getattr(column.dtype, "tz", None) is not None:  # the same times, in another zone
+        return ZONED, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), None
     values = column.to_numpy()
     return (name if name in PANDAS_TYPES else ""), _without_gaps(values), None
 
@@ -42,11 +48,13 @@ def _from_polars(column: Any) -> Column:
 
 
 def _without_gaps(values: np.ndarray) -> np.ndarray:
-    """An array of objects with None for every marker of a missing value."""
+    """An array of objects with None for every marker of a missing value; what no file can hold is refused later."""
     if values.dtype.kind != "O":
         return values
     found = np.empty(len(values), object)
-    found[:] = [value if isinstance(value, str | bool | int | float) and value == value else None for value in values]
+    for i, value in enumerate(values):
+        is_missing = type(value).__name__ in MISSING or (isinstance(value, float) and value != value)
+        found[i] = None if is_missing else value
     return found
 
 
@@ -63,6 +71,8 @@ def frame_of(columns: dict[str, Column], library: str) -> Any:
 def _to_pandas(pandas: Any, kind: str, values: np.ndarray, levels: Any) -> Any:
     if kind == "category":
         return pandas.Categorical.from_codes(values, levels)
+    if kind == ZONED:
+        return pandas.Series(values).dt.tz_localize("UTC")
     return pandas.array(values, dtype=kind) if kind in PANDAS_TYPES else values
 
 
