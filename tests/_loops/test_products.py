@@ -68,7 +68,7 @@ def test_subtract_product_refuses_what_blas_would_misread(rng):
         products.subtract_product(A, B, np.zeros((3, 10))[:, ::2])
     with pytest.raises(ValueError, match="contiguous"):
         products.subtract_product(rng.normal(size=(3, 8))[:, ::2], B, np.zeros((3, 5)))
-    with pytest.raises(ValueError, match="one after the other"):  # rows of the same numbers
+    with pytest.raises(ValueError, match="must have contiguous rows"):  # rows of the same numbers
         products.subtract_product(np.lib.stride_tricks.as_strided(A, (3, 4), (0, 8)), B, np.zeros((3, 5)))
 
 
