@@ -6,7 +6,18 @@ from each_case import each
 from sklearn.gaussian_process import kernels as theirs
 
 from representer.drop_in.process_kernels import Foreign, from_sklearn, to_sklearn
-from representer.kernels import RBF, Laplacian, Linear, Matern, Periodic, RationalQuadratic
+from representer.kernels import (
+    RBF,
+    Chi2,
+    Cosine,
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+)
 
 X = np.random.default_rng(0).normal(size=(8, 2))
 KERNELS = [
@@ -42,11 +53,17 @@ def test_values_and_gradients_are_those_of_scikit_learn(kernel, columns):
         RationalQuadratic(0.8, 0.6) ** 3 + 1.0,
         0.5 * Linear(2.0),
         Foreign(theirs.PairwiseKernel(0.5)),
+        2.0 * Laplacian(1.5),
+        Chi2(0.7),
+        Cosine(),
+        Polynomial(2, 0.5, 3.0),
     ],
     ids=repr,
 )
 def test_way_back(kernel):
-    np.testing.assert_allclose(to_sklearn(kernel)(X), kernel(X), rtol=1e-10, atol=1e-12)
+    rows = np.abs(X)
+    np.testing.assert_allclose(to_sklearn(kernel)(rows), kernel(rows), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(to_sklearn(kernel).diag(rows), kernel.diag(rows), rtol=1e-10)
 
 
 def test_slopes_of_exponentials_that_underflow_are_zero():
@@ -58,4 +75,7 @@ def test_slopes_of_exponentials_that_underflow_are_zero():
 def test_way_back_of_one_column_and_what_has_none():
     np.testing.assert_allclose(to_sklearn(Periodic(1.2, 0.9))(X[:, :1]), Periodic(1.2, 0.9)(X[:, :1]), rtol=1e-10)
     with pytest.raises(TypeError, match="scikit-learn has no Gaussian-process kernel"):
-        to_sklearn(Laplacian(1.0))
+        to_sklearn(HistogramIntersection())
+    for kernel in (Linear([1.0, 2.0]), Laplacian([1.0, 2.0])):
+        with pytest.raises(TypeError, match="scikit-learn has no Gaussian-process kernel"):
+            to_sklearn(kernel)

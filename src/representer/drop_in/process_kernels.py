@@ -14,12 +14,13 @@ from representer.kernels import checks
 from representer.kernels.algebra import Power, Product, Scaled, Sum
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.constant import Constant
-from representer.kernels.dot_product import Linear
+from representer.kernels.dot_product import Cosine, Linear, Polynomial
+from representer.kernels.histogram import Chi2
 from representer.kernels.periodic import Periodic
 from representer.kernels.precomputed import Objects
-from representer.kernels.stationary import RBF, Matern, RationalQuadratic
+from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic
 
-UNDERFLOW = 1e-200
+VANISHED_SLOPE = 1e-200
 """Slopes below are those of exponentials that underflow."""
 
 
@@ -73,7 +74,7 @@ class Translated:
         parts = [np.ravel(factor * np.asarray(gradients[name])) for name, factor in self.slots]
         gradient = np.concatenate(parts) if parts else np.empty(0)
         # exponentials end at 1e-271 instead of 0, and L-BFGS would follow the sign of such a slope away from a bound
-        return np.where(np.abs(gradient) < UNDERFLOW, 0.0, gradient)
+        return np.where(np.abs(gradient) < VANISHED_SLOPE, 0.0, gradient)
 
 
 def from_sklearn(kernel: Any, n_columns: int | None = None) -> Translated:
@@ -137,7 +138,7 @@ def to_sklearn(kernel: Kernel) -> Any:
     if isinstance(kernel, White):
         return theirs.WhiteKernel(kernel.variance)
     scale: Any = 1.0 if (given := getattr(kernel, "length_scale", None)) is None else given
-    if isinstance(kernel, Linear):
+    if isinstance(kernel, Linear) and np.ndim(scale) == 0:
         return theirs.ConstantKernel(float(scale) ** -2) * theirs.DotProduct(0.0, "fixed")
     if isinstance(kernel, RBF):
         return theirs.RBF(scale)
@@ -147,4 +148,18 @@ def to_sklearn(kernel: Kernel) -> Any:
         return theirs.RationalQuadratic(scale, kernel.mixture)
     if isinstance(kernel, Periodic) and np.ndim(scale) == 0 and np.ndim(kernel.period) == 0:
         return theirs.ExpSineSquared(scale, kernel.period)
+    if np.ndim(scale) == 0 and (found := _pairwise(kernel, float(scale))) is not None:
+        return found
     raise TypeError(f"scikit-learn has no Gaussian-process kernel like {kernel!r}.")
+
+
+def _pairwise(kernel: Kernel, scale: float) -> Any:
+    """A kernel that scikit-learn has by name, which `theirs.PairwiseKernel` evaluates; None for others."""
+    if isinstance(kernel, Laplacian | Chi2):
+        return theirs.PairwiseKernel(1.0 / scale, metric="laplacian" if isinstance(kernel, Laplacian) else "chi2")
+    if isinstance(kernel, Cosine):
+        return theirs.PairwiseKernel(1.0, "fixed", metric="cosine")
+    if isinstance(kernel, Polynomial):
+        options = {"degree": kernel.degree, "coef0": kernel.offset}
+        return theirs.PairwiseKernel(scale**-2, metric="poly", pairwise_kernels_kwargs=options)
+    return None
