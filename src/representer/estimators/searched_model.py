@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -41,7 +40,7 @@ class SearchedModel(KernelEstimator):
     _centre: np.ndarray | None
     _chosen: str
     """Family and form of the kernel."""
-    _at_bounds: Sequence[str] = ()
+    _at_bounds: list[str]
     """Hyper-parameters of the kernel that the search could not move further."""
     _outlying: int
     """Rows whose leave-one-out residual is far beyond the others."""
