@@ -149,7 +149,7 @@ def model(table: Table, tenth: int) -> Rates:
                 if not k:
                     model_of(50).fit(data)  # workers import and compile
                 seconds = min(seconds_of(lambda f=fitted, d=data: f.fit(d)) for _ in range(2))
-                passes = fitted.certificate_.passes
+                passes = fitted.certificate_.passes - SAMPLES
                 cost = ClusterCost(n // tenth, 10, m, passes, workers, PARTITION // tenth, SAMPLES, rates)
                 what = f"{workers} workers, {n // tenth:,} rows, m = {m}: predicted time off by"
                 off = 100 * abs(cost.seconds / seconds - 1.0)

@@ -27,6 +27,7 @@ from representer import (
     OneClassSVM,
     rows,
 )
+from representer.estimators import in_span
 from representer.estimators.on_rows import Passes
 from representer.kernels import RBF, Jaccard, Linear, On, Spectrum
 from representer.losses import Hinge, Huber
@@ -183,6 +184,55 @@ def test_passes_are_shown(capsys):
     quiet = Passes(0)
     quiet(10, 100)
     assert capsys.readouterr().err == ""
+
+
+def test_the_passes_that_remain_are_those_of_the_plan(capsys, rng):
+    shown = Passes(1)
+    shown(0, 100)
+    shown.expect(3)
+    for done in (0, 50):
+        shown(done, 100)
+    assert "pass 2 of about 3: 50 of 100 rows" in capsys.readouterr().err
+    for _ in range(2):
+        shown(0, 100)
+    assert capsys.readouterr().err.endswith(f"{'pass 4: 0 of 100 rows, 0 s':<77}")
+    X = rng.normal(size=(300, 2))
+    KernelRidge(kernel=SPAN, verbose=1).fit(rows(lambda: iter([(X, X[:, 0])])))
+    assert "of about 4: 300 of 300 rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "more"),
+    [
+        (KernelRidge(kernel=SPAN, solver="normal_equations"), "normal_equations", 0),
+        (KernelRidge(kernel=SPAN, solver="normal_equations", fit_intercept=True), "normal_equations", 0),
+        (KernelRidge(kernel=SPAN, solver="conjugate_gradient", fit_intercept=True), "conjugate_gradient", None),
+        (KernelRidge(kernel=Linear(), solver="normal_equations"), "normal_equations", 0),
+        (KernelMachine(SPAN, Huber()), "newton", None),
+        (KernelPCA(2, kernel=SPAN), "eigenvectors in the span", 0),
+    ],
+    ids=lambda case: "",
+)
+def test_certificates_and_plans_count_every_reading_of_files(rng, monkeypatch, model, method, more):
+    monkeypatch.setattr(in_span, "GAP_WORK", 0.0)  # no bound on the gap to all of H, which is a pass of its own
+    X, ends = rng.normal(size=(300, 2)), []
+
+    def batches():
+        yield X[:200], X[:200, 0]
+        yield X[200:], X[200:, 0]
+        ends.append(True)
+
+    data = rows(batches)
+    assert len(data) == 300  # one pass counts the rows
+    before, plan = len(ends), model.plan(data)
+    assert (plan.solver, len(ends) - before) == (method, 1)  # length scales are sampled
+    ends.clear()
+    certificate = model.fit(data).certificate_
+    assert certificate.passes == len(ends)
+    if more is not None:
+        assert plan.passes == len(ends)
+    memory = model.fit(rows(X, target=X[:, 0])).certificate_  # rows that are indexed
+    assert certificate.passes > memory.passes >= 2
 
 
 def spanned(**options):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from representer.estimators.in_span import design_of
+from representer.estimators.in_span import design_of, with_samples
 from representer.gram.design import Design
 from representer.kernels.basis import Basis
 from representer.problems.finite import FiniteRidge, weights_of
@@ -72,6 +72,7 @@ class DiscriminantInSpan:
         many = len(self.alphas) > 1
         plan = normal_equations.cost(self.problem, budget, self._every if many else None)
         plan = replace(plan, solver="normal equations in the span", why="the kernel has a basis")
+        plan = with_samples(plan, self.basis, self.rows)
         if many and not normal_equations.leaves_out(self.problem, self._every):
             refusal = (
                 f"A list of alphas is judged by leaving out each row, which takes too long for {self.problem.n:,} rows "

@@ -14,7 +14,7 @@ from representer.gram.design import Design
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.basis import Basis
-from representer.result import Certificate
+from representer.result import Certificate, Plan
 from representer.rows.arrays import ArrayRows
 from representer.rows.base import Rows
 
@@ -65,11 +65,7 @@ def kernel_for_rows(kernel: Kernel, rows: Rows) -> Kernel:
     if (wanted := _rows_wanted(kernel, n)) < n:
         X, _, w = rows.sample(wanted, seed_of(getattr(kernel, "random_state", 0)))
     else:
-        blocks = rows.map(lambda X, y, w: (X, w))
-        X = blocks[0][0]
-        for more, _ in blocks[1:]:
-            X = checks.concatenate(X, more)
-        w = None if blocks[0][1] is None else np.concatenate([w for _, w in blocks])
+        X, w = rows.gathered()
     return kernel.with_default_scales(X, w)
 
 
@@ -102,11 +98,17 @@ def rows_of(X: Any, y: Any = None, weights: Any = None) -> Rows:
 
 
 def with_approximation(certificate: Certificate, basis: Basis, rows: Rows, full_gap: float | None) -> Certificate:
-    """The certificate with the error of the approximation beside that of the solver."""
-    if basis.kernel.original is basis.kernel:
-        return certificate
-    measured = approximation(basis, rows.sample(min(rows.n_rows, MEASURED), 5)[0])
-    return replace(certificate, approximation=replace(measured, full_gap=full_gap))
+    """The certificate with the error of the approximation beside that of the solver, and passes that only sampled."""
+    if basis.kernel.original is not basis.kernel:
+        measured = approximation(basis, rows.sample(min(rows.n_rows, MEASURED), 5)[0])
+        certificate = replace(certificate, approximation=replace(measured, full_gap=full_gap))
+    return replace(certificate, passes=certificate.passes + rows.sampled())
+
+
+def with_samples(plan: Plan, basis: Basis, rows: Rows) -> Plan:
+    """The plan with the passes that sample rows for the kernel, and for the error of an approximation."""
+    samples = 1 + (basis.kernel.original is not basis.kernel)
+    return replace(plan, passes=plan.passes + samples * rows.sample_passes)
 
 
 class Gaps:

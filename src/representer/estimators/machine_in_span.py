@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from representer import _parallel
-from representer.estimators.in_span import Gaps, design_of, distance_to_all, function_of, with_approximation
+from representer.estimators.in_span import (
+    Gaps,
+    design_of,
+    distance_to_all,
+    function_of,
+    with_approximation,
+    with_samples,
+)
 from representer.functions import Function
 from representer.kernels.base import Kernel
 from representer.kernels.basis import Basis
@@ -33,12 +40,13 @@ class MachineInSpan:
 
     def plan(self, budget: Budget) -> Plan:
         """The cost of a fit; losses of several outputs are solved one after the other."""
-        return finite_newton.cost(self.problems[0], budget)
+        return with_samples(finite_newton.cost(self.problems[0], budget), self.basis, self.rows)
 
     def solve(self, budget: Budget) -> Result:
         """Coefficients of phi, intercepts and their certificate, with the error of the approximation."""
         plan = self.plan(budget)
         plan.require()
+        self.rows.expect(plan.passes)
         with _parallel.blas_threads_for(self.basis.size):
             found = [finite_newton.solve(problem, budget, plan.reason) for problem in self.problems]
         w = np.concatenate([result.coef for result in found], axis=1)

@@ -58,10 +58,15 @@ def _is_approximated(model: Any) -> bool:
 
 
 class Passes:
-    """The current pass over the rows, its progress and remaining seconds, on one line of stderr."""
+    """The current pass over the rows, its progress and the seconds that remain of the fit, on one line of stderr."""
 
     def __init__(self, verbose: int):
         self.verbose, self.passes, self.start = verbose, 0, perf_counter()
+        self.expected = 0
+
+    def expect(self, passes: int) -> None:
+        """Passes that the fit will take, about, with those before."""
+        self.expected = passes
 
     def __enter__(self) -> Passes:
         return self
@@ -72,10 +77,11 @@ class Passes:
             self.passes, self.start = self.passes + 1, perf_counter()
         if not self.verbose:
             return
-        seconds = perf_counter() - self.start
-        line = f"\rpass {self.passes}: {done:,}{'' if of is None else f' of {of:,}'} rows, {seconds:.0f} s"
+        seconds, later = perf_counter() - self.start, max(self.expected - self.passes, 0)
+        which = f"pass {self.passes}" + (f" of about {self.expected}" if later else "")
+        line = f"\r{which}: {done:,}{'' if of is None else f' of {of:,}'} rows, {seconds:.0f} s"
         if of is not None and done:
-            line += f", about {seconds * (of - done) / done:.0f} s left"
+            line += f", about {seconds / done * (of - done + later * of):.0f} s left"
         print(f"{line:<78}", end="", file=sys.stderr, flush=True)
 
     def __exit__(self, *error: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from representer.estimators.in_span import basis_for, design_of, rows_of, with_approximation
+from representer.estimators.in_span import basis_for, design_of, rows_of, with_approximation, with_samples
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -47,12 +47,14 @@ class ComponentsInSpan:
         """Two passes and an m x m eigenproblem."""
         plan = normal_equations.cost(self.problem, budget)
         plan = replace(plan, solver="eigenvectors in the span", why="the kernel has a basis")
+        plan = with_samples(plan, self.basis, self.rows)
         return plan.within(budget.memory, normal_equations.way_out)
 
     def fit(self, budget: Budget, unit: float) -> Found:
         """Set the attributes of the model; eigenvalues are multiplied by ``unit``, that of the weights."""
         begin, model, plan = perf_counter(), self.model, self.plan(budget)
         plan.require()
+        self.rows.expect(plan.passes)
         found = self._pairs(design_for(self.problem), budget, 1)
         if found[3].residuals.max(initial=0.0) > budget.tol:  # sums were not in float64, or not exact enough
             wide = replace(self.problem.design, basis=self.basis.astype(np.float64), orthonormal=True)

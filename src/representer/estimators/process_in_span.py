@@ -20,6 +20,7 @@ from representer.estimators.in_span import (
     kernel_for,
     kernel_for_rows,
     with_approximation,
+    with_samples,
 )
 from representer.estimators.inputs import check_targets
 from representer.estimators.measurement_noise import MeasurementNoise, check_noise
@@ -162,7 +163,8 @@ def plan_process(model: Any, kernel: Kernel, X: Any) -> Plan:
 
 
 def _plan(model: Any, kernel: Kernel, rows: Rows) -> Plan:
-    return normal_equations.cost(_problem(model, kernel, rows), _budget(model))
+    problem = _problem(model, kernel, rows)
+    return with_samples(normal_equations.cost(problem, _budget(model)), problem.design.basis, rows)
 
 
 def _problem(model: Any, kernel: Kernel, rows: Rows) -> FiniteRidge:

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from representer.estimators.in_span import Gaps, design_of, distance_to_all, function_of, with_approximation
+from representer.estimators.in_span import (
+    Gaps,
+    design_of,
+    distance_to_all,
+    function_of,
+    with_approximation,
+    with_samples,
+)
 from representer.kernels.base import Kernel
 from representer.kernels.basis import Basis
 from representer.problems.finite import FiniteRidge, columns_of
@@ -36,13 +43,16 @@ class RidgeInSpan:
     def plan(self, path: bool, budget: Budget) -> Plan:
         """The cost of a fit."""
         if path:
-            return normal_equations.cost(self.problem, budget, self.alphas)
-        return choose.finite_ridge(self.problem, budget, self.model.solver)[1]
+            plan = normal_equations.cost(self.problem, budget, self.alphas)
+        else:
+            plan = choose.finite_ridge(self.problem, budget, self.model.solver)[1]
+        return with_samples(plan, self.basis, self.rows)
 
     def fit(self, path: bool, budget: Budget) -> None:
         """Solve, and set the attributes of the model."""
         plan = self.plan(path, budget)
         plan.require()
+        self.rows.expect(plan.passes)
         if path:
             alpha, result = self._along_path(plan, budget)
         else:

@@ -40,6 +40,8 @@ class ArrayRows(Rows):
            [100000., 100000.]]), np.float64(4999950000.0))
     """
 
+    sample_passes = 0
+
     def __init__(self, X: Any, y: Any = None, w: Any = None):
         n = checks.number_of(X)
         self.X, self.y, self.w = tables.sliceable(X), _column(y, n, "y"), _column(w, n, "w")

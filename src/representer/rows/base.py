@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from representer.kernels import checks
 from representer.rows import tables
 
 Block = tuple[Any, Any, Any]
@@ -47,6 +48,8 @@ class Rows:
     """Names of the columns, if they have any."""
     passes: float = np.inf
     """How many times all rows can be read."""
+    sample_passes: int = 1
+    """Passes over all rows that a sample takes: none where rows can be indexed."""
 
     def blocks(self, first: int = 0) -> Iterator[Block]:
         """(X, y, w) of the blocks from number ``first`` on; all but the last have ``block_rows`` rows."""
@@ -77,13 +80,25 @@ class Rows:
     # ---- what estimators call around a fit ----
 
     _watch: Watch | None = None
+    _sampled: int = 0
     _journal: Any = None
 
     def watched(self, watch: Watch) -> Rows:
         """The same rows, which call ``watch(rows done, rows)`` at the start of each sum and after each block."""
         other = copy(self)
-        other._watch = watch
+        other._watch, other._sampled = watch, 0
         return other
+
+    def expect(self, passes: int) -> None:
+        """Tell the watch how many passes a fit will take, all in all, if it asks for that."""
+        watch: Any = self._watch
+        if hasattr(watch, "expect"):
+            watch.expect(passes)
+
+    def sampled(self) -> int:
+        """The passes that samples have taken since this was last asked."""
+        found, self._sampled = self._sampled, 0
+        return found
 
     def checkpointed(self, journal: Any) -> Rows:
         """The same rows, whose sums are kept by a `Journal`."""
@@ -145,6 +160,15 @@ class Rows:
         """part(X, y, w) of each block, in order."""
         return [located(part, number, self.block_rows)(*block) for number, block in enumerate(self.blocks())]
 
+    def gathered(self) -> tuple[Any, Any]:
+        """All inputs and weights, in order, where a sample is to be of all rows."""
+        self._sampled += self.sample_passes
+        blocks = self.map(_inputs_and_weights)
+        X = blocks[0][0]
+        for more, _ in blocks[1:]:
+            X = checks.concatenate(X, more)
+        return X, None if blocks[0][1] is None else np.concatenate([w for _, w in blocks])
+
     def beginning(self) -> Block:
         """Some of the first rows; a full pass reads them again."""
         return next(self.blocks())
@@ -182,7 +206,10 @@ class Rows:
         It does not depend on where the rows are stored, and a smaller sample is a prefix of a larger one.
         """
         start, kept, hashes = 0, None, np.zeros(0, np.uint64)
-        for X, y, w in self.blocks():
+        self._sampled += 1
+        self._tell(0)
+        for number, (X, y, w) in enumerate(self.blocks()):
+            self._tell(number + 1)
             own = row_hashes(start, tables.number_of_rows(X), seed)
             start += len(own)
             near = np.flatnonzero(own < hashes.max()) if len(hashes) == k else np.arange(len(own))
@@ -196,6 +223,10 @@ class Rows:
             hashes = hashes[best]
         assert kept is not None
         return kept  # type: ignore[return-value]
+
+
+def _inputs_and_weights(X: Any, y: Any, w: Any) -> tuple:
+    return X, w
 
 
 def located(part: Part, number: int, size: int) -> Part:

@@ -133,6 +133,7 @@ class RecodedRows(Rows):
     def __init__(self, rows: Rows, code: Code, n_rows: int | None = None):
         self.rows, self.code, self._left = rows, code, n_rows
         self.n_columns, self.dtype, self.names, self.passes = rows.n_columns, rows.dtype, rows.names, rows.passes
+        self.sample_passes = rows.sample_passes
 
     @property
     def n_rows(self) -> int:
@@ -153,6 +154,12 @@ class RecodedRows(Rows):
     def blocks(self, first: int = 0) -> Iterator[Block]:
         for block in self.rows.blocks(first):
             yield self.code(*block)
+
+    def expect(self, passes: int) -> None:
+        self.rows.expect(passes)
+
+    def sampled(self) -> int:
+        return self.rows.sampled() + super().sampled()
 
     def beginning(self) -> Block:
         return self.code(*self.rows.beginning())

@@ -50,7 +50,8 @@ def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None)
     seconds += sampled * m * m / FLOPS + m**3 / 5e10
     bytes_ = 8 * 6 * m * m + sampled * 4 * max(problem.rows.n_columns, 1) + bytes_of_blocks(problem, budget)
     passes = steps + exact
-    plan = Plan(name, "the basis is large", int(bytes_), passes * n * m, seconds, passes=passes)
+    reads = passes + problem.intercept + problem.rows.sample_passes  # of weights, and for the preconditioner
+    plan = Plan(name, "the basis is large", int(bytes_), passes * n * m, seconds, passes=reads)
     if problem.alpha.min() == 0:
         refusal = "Conjugate gradients need a positive alpha; use solver='normal_equations'."
         return replace(plan, seconds=np.inf, refusal=refusal, error=ValueError)
@@ -128,7 +129,8 @@ def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) 
         return normal_equations.solve(problem, budget, f"{reason}; conjugate gradients converged slowly")
     precision = "float32 products, float64 residuals" if single.basis.dtype == np.float32 else "float64"
     bytes_, seconds = cost(problem, budget).bytes, perf_counter() - begin
-    work = Work("conjugate gradients in the span", reason, max(steps, 1), bytes_, seconds, precision, passes)
+    reads = passes + problem.intercept
+    work = Work("conjugate gradients in the span", reason, max(steps, 1), bytes_, seconds, precision, reads)
     return Result(point.w, point.b, certificate_of([judgement], work, budget.tol, passes * problem.n * problem.size))
 
 

@@ -64,7 +64,8 @@ def cost(problem: FiniteProblem, budget: Budget) -> Plan:
     seconds = passes * n * m * PAIR_SECONDS + (steps * work if t == 1 else 0.0) + steps * t * m**3 / 1e11
     bytes_ = 8 * (4 + t) * m * m + 8 * 4096 * m + bytes_of_blocks(problem, budget)
     why = "the loss is smooth" if problem.loss.smooth else "the loss has kinks, which are smoothed ever less"
-    plan = Plan(name, why, int(bytes_), passes * n * m, seconds, passes=passes)
+    reads = passes + (1 + (n > 2 * ROWS_TO_START * m)) * problem.rows.sample_passes
+    plan = Plan(name, why, int(bytes_), passes * n * m, seconds, passes=reads)
     if not problem.loss.convex or not problem.loss.complete:
         refusal = (
             f"{problem.loss!r} is not convex or has no curvature, so that it has no solver in the span of a basis; "

@@ -49,7 +49,8 @@ def cost(problem: FiniteRidge, budget: Budget, alphas: np.ndarray | None = None)
     many = alphas is not None and len(alphas) > 1
     why = "alpha is chosen from several" if many else "all sums are taken in one pass"
     bytes_ = 8 * 6 * m * m + 8 * min(n, SLAB_ROWS) * m + bytes_of_blocks(problem, budget)
-    plan = Plan(name, why, int(bytes_), passes * n * m, seconds, passes=passes)
+    reads = passes + problem.intercept * problem.rows.sample_passes  # a mean of targets is sampled
+    plan = Plan(name, why, int(bytes_), passes * n * m, seconds, passes=reads)
     return plan.within(working_memory(2 * budget.memory), way_out)
 
 

@@ -164,6 +164,8 @@ class DaskRows(Rows):
 
     def sample(self, k: int, seed: int = 0) -> Block:
         n = self.n_rows
+        self._sampled += 1
+        self._tell_rows(0)
         last = least_hashes(n, min(k, n), seed)[-1]
         greatest = int(row_hashes(int(last), 1, seed)[0])
         pick, kind = dask().delayed(tasks.sampled, pure=True), self._kind
