@@ -70,6 +70,21 @@ def test_many_columns_start_from_slopes(rng):
     assert start[:2].max() < 0.7 * np.median(start[2:])
 
 
+def test_many_groups_of_columns_start_from_slopes(rng):
+    """As levels of a category are; columns of a group keep their ratios. A few groups start from one length scale."""
+    X = np.hstack([rng.normal(size=(150, 32)), np.eye(3)[rng.integers(0, 3, 150)]])
+    found = search(X, X[:, 0] + np.sin(2.0 * X[:, 1]) + 2.0 * X[:, 34])
+    groups = np.append(np.arange(32), [32, 32, 32])
+    found.start = replace(found.start, groups=groups)
+    assert found._has_slopes
+    first = found._try(("RBF", 150, np.inf, found.start.kernels["RBF"], 0.1), max_iter=25)
+    start = found.start.relative(found._with_slopes(first), "RBF")["left__length_scale"]
+    assert start[[0, 1, 32]].max() < 0.7 * np.median(start[2:32])
+    np.testing.assert_allclose(start[32:], start[32])
+    found.start = replace(found.start, groups=groups % 9)
+    assert not found._has_slopes
+
+
 def test_the_first_rows_hold_the_rarest_class(rng):
     X, y = rng.normal(size=(3000, 2)), np.where(np.arange(3000) < 3, 1.0, -1.0)
     found = search(X, y)

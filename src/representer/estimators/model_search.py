@@ -45,7 +45,7 @@ ALPHA_ROWS, ALPHA_FACTORS = 2800, (1.0, 3.0, 10.0, 30.0, 100.0)
 COMPARED_TOL = 1e-4
 """Relative residual of fits whose losses are compared: its square is what it may change of them."""
 MANY_SCALES = 30
-"""Columns beyond which length scales start from the mean squared slopes of the fit with a single one."""
+"""Length scales beyond which they start from the mean squared slopes of the fit with a single one."""
 
 Job = tuple[str, int, float, Kernel, float]
 """Family, rows, shrinkage, and the initial kernel and alpha."""
@@ -310,15 +310,25 @@ class ModelSearch:
     @property
     def _has_slopes(self) -> bool:
         """Whether there are so many numeric columns that length scales start from the slopes along them."""
-        one = len(self.start.scales) == 1 and self.start.groups is None
-        return one and isinstance(self.errors.X, np.ndarray) and self.errors.X.shape[1] > MANY_SCALES
+        one = len(self.start.scales) == 1 and isinstance(self.errors.X, np.ndarray)
+        return one and len(np.unique(self._groups)) > MANY_SCALES
+
+    @property
+    def _groups(self) -> np.ndarray:
+        """For each column, the group that shares its length scale."""
+        return np.arange(self.errors.X.shape[1]) if self.start.groups is None else self.start.groups
 
     def _with_slopes(self, trial: Trial) -> Kernel:
-        """The kernel with length scales that decrease with the function's root mean squared slope along each column."""
+        """The kernel with length scales that decrease with the function's root mean squared slope along each column.
+
+        Columns that share a length scale have that of their mean square.
+        """
         rows, [name] = self.order[: trial.rows], self.start.scales
         scales = np.asarray(self.start.kernels[trial.family].get_params()[name])
         slopes = self.function(trial.tuned, rows).gradient(self.errors.X[rows[:200]])
         squares = np.mean(slopes.reshape(-1, len(scales)) ** 2, axis=0) * scales**2
+        groups = self._groups
+        squares = (np.bincount(groups, squares) / np.maximum(np.bincount(groups), 1))[groups]
         factors = (squares + 1e-3 * squares.mean()) ** -0.25
         factors = np.clip(factors / np.exp(np.log(factors).mean()), 0.2, 5.0)
         kernel = clone(trial.tuned.kernel)
