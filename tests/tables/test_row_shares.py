@@ -6,7 +6,7 @@ import pytest
 from representer import SVC, Function, GaussianProcessRegressor, KernelRegressor, KernelRidge, explain
 from representer.features.nystroem import Nystroem
 from representer.kernels import RBF, Linear
-from representer.tables.row_shares import BY_LANDMARKS, BY_REPRESENTERS, BY_TARGETS, row_shares
+from representer.tables.row_shares import BY_DIFFERENCES, BY_LANDMARKS, BY_REPRESENTERS, BY_TARGETS, row_shares
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 2))
@@ -73,9 +73,21 @@ def test_landmarks_have_the_weights_of_interpolation():
 def test_other_losses_have_representers():
     model = SVC().fit(X, Y > 1000.0)
     found = row_shares(model, model.function_, NEW, 0)
-    assert (found.formula, found.weights) == (BY_REPRESENTERS, None)
+    assert (found.formula, found.weights) == (BY_DIFFERENCES, None)
     assert found.start + found.added.sum() == pytest.approx(model.decision_function(NEW)[0])
+    assert found.start == pytest.approx(model.function_.constant)
     assert "weight" not in str(explain(model, NEW))
+    linear = SVC(kernel="linear").fit(X, Y > 1000.0)
+    found = row_shares(linear, linear.function_, NEW, 0)
+    assert found.formula == BY_REPRESENTERS  # products of rows have both signs
+    assert found.start + found.added.sum() == pytest.approx(linear.decision_function(NEW)[0])
+
+
+def test_a_kernel_that_is_nearly_constant_adds_little():
+    model = SVC(kernel=100.0 + RBF(1.0)).fit(X, Y > 1000.0)
+    found = row_shares(model, model.function_, NEW, 0)
+    assert found.start + found.added.sum() == pytest.approx(model.decision_function(NEW)[0])
+    assert np.abs(found.added).max() < 2.0  # and not 100
 
 
 def test_lines_for_people():

@@ -15,7 +15,7 @@ from representer.rows.validation import check_inputs
 from representer.tables.familiarity import Familiarity
 from representer.tables.outcome import short_number
 from representer.tables.reading import read_table
-from representer.tables.row_shares import BY_REPRESENTERS, RowShare, row_shares
+from representer.tables.row_shares import BY_DIFFERENCES, BY_REPRESENTERS, RowShare, row_shares
 from representer.tables.table_model import target_level
 
 REFERENCE_WORK, MOST_REFERENCES = 3e5, 16
@@ -67,7 +67,7 @@ class RowExplanation:
     def __str__(self) -> str:
         lines = [f"row {self.row}: {self.what} = {self.value:.5g}", f"  {self.base:+.4g} on average"]
         lines += [f"  {share:+.4g} by {name} = {cell}" for name, cell, share in self.columns]
-        begin = "intercept" if self.formula == BY_REPRESENTERS else "to start from"
+        begin = "intercept" if self.formula in (BY_REPRESENTERS, BY_DIFFERENCES) else "to start from"
         lines += ["or, by rows:", f"  {self.start:+.4g} {begin}"]
         lines += [f"  {share.words(self.rows_are)}" for share in (*self.up, *self.down)]
         lines += [f"  {self.other_rows:+.4g} by all others"]
@@ -258,6 +258,8 @@ def _named(shares: dict, estimator: Any, X: Any, cells: dict[str, Any]) -> tuple
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return "missing"
     return f"{value:.5g}" if isinstance(value, float | np.floating) else str(value)
 
 

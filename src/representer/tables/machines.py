@@ -168,7 +168,7 @@ def fit_machine(
         return model, f"{type(model).__name__}: kernel and strength by leave-one-out, {route.words}"
     some = np.sort(random_rows(y, min(route.searched, ROWS_OF_SEARCH), effort.seed))
     if searched is None:
-        effort.tell(f"searching for a kernel by leave-one-out on {len(some):,} of {n:,} rows")
+        effort.tell(f"searching for a kernel by leave-one-out on {f'{len(some):,} of ' * (len(some) < n)}{n:,} rows")
         targets = _search_targets(target, y[some])
         searched = _searcher(target, effort, 0.3).fit(checks.take(frame, some), targets, declared=declared)
     rows = searched.rows_of(frame)

@@ -25,6 +25,7 @@ LANDMARK_JITTER = 1e-12
 BY_TARGETS = "f(x) = start + sum of weight * (target - start)"
 BY_LANDMARKS = "f(x) = start + sum of weight * (f(landmark) - start)"
 BY_REPRESENTERS = "f(x) = start + sum of alpha_i k(x_i, x)"
+BY_DIFFERENCES = "f(x) = start + sum of alpha_i (k(x_i, x) - min_j k(x_j, x))"
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,9 @@ def row_shares(machine: Any, f: Function, one: Any, output: int) -> RowShares:
     """The contribution of each row to f(x), f a single output of the machine's function.
 
     Squared losses: s(x) = (K + alpha W^(-1))^(-1) k(x) are the weights of the targets; with an intercept, k(x) is
-    lowered by the constant for which they sum to one. Other losses: alpha_i k(x_i, x). In the span of landmarks z:
-    the weights K(z, z)^(-1) k(z, x) of the values f(z).
+    lowered by the constant for which they sum to one. Other losses: alpha_i k(x_i, x); if the alpha_i sum to zero,
+    as with an intercept, k is counted from its least value where that is positive, since most of a kernel with large
+    length scales would cancel. In the span of landmarks z: the weights K(z, z)^(-1) k(z, x) of the values f(z).
     """
     if machine.kernel_.original is not machine.kernel_:
         return _of_landmarks(f, one)
@@ -85,9 +87,21 @@ def row_shares(machine: Any, f: Function, one: Any, output: int) -> RowShares:
         if checks.number_of(X) == len(dual):  # a linear kernel's function may be spanned by columns
             f = Function(f.kernel, X, dual if dual.ndim == 1 else dual[:, output], f.constant, threads=f.threads)
     elif not isinstance(machine, SearchedModel):
-        added = np.asarray(f.coef, np.float64) * _values(f, one)
-        return RowShares(float(f.constant), added, None, None, BY_REPRESENTERS)
+        return _of_representers(f, one)
     return _of_targets(machine, f, one, output)
+
+
+def _sum_to_zero(coef: np.ndarray) -> bool:
+    return bool(abs(coef.sum()) <= SUM_TO_ZERO * np.abs(coef).sum())
+
+
+def _of_representers(f: Function, one: Any) -> RowShares:
+    coef, values = np.asarray(f.coef, np.float64), _values(f, one)
+    least = float(values.min()) if _sum_to_zero(coef) else 0.0
+    if least <= 0.0:
+        return RowShares(float(f.constant), coef * values, None, None, BY_REPRESENTERS)
+    start = float(f.constant) + least * float(coef.sum())
+    return RowShares(start, coef * (values - least), None, None, BY_DIFFERENCES)
 
 
 def _values(f: Function, one: Any) -> np.ndarray:
@@ -99,7 +113,7 @@ def _of_targets(machine: Any, f: Function, one: Any, output: int) -> RowShares:
     alpha, weights, intercept = _ridge(machine, output)
     coef = np.asarray(f.coef, np.float64)
     # where columns span f in place of rows, the coefficients need not sum to zero
-    intercept = intercept and bool(abs(coef.sum()) <= SUM_TO_ZERO * np.abs(coef).sum())
+    intercept = intercept and _sum_to_zero(coef)
     gram, n = Gram(f.kernel, f.X, threads=f.threads), len(f.coef)
     sides = np.column_stack([_values(f, one), *[np.ones(n)] * intercept])
     problem = RidgeProblem(gram, sides, np.full(sides.shape[1], alpha), weights)
