@@ -40,6 +40,18 @@ class Rows:
     columns: tuple[str, ...] | None = None
 
 
+Outer = Callable[[Graph, Any, str], str]
+"""Writes a function of values."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """Writers of k(x_i, z_j) and of k(x_i, x_i)."""
+
+    values: Callable[[Graph, Any, Rows, Any], str]
+    diagonal: Callable[[Graph, Any, Rows], str]
+
+
 def dense(points: Any) -> np.ndarray:
     """Stored points as an array of float64."""
     return np.asarray(points.toarray() if hasattr(points, "toarray") else points, np.float64)
@@ -47,41 +59,26 @@ def dense(points: Any) -> np.ndarray:
 
 def block(graph: Graph, kernel: Kernel, rows: Rows, points: Any) -> str:
     """k(x_i, z_j), shape (n, m)."""
-    return _writer(kernel)(graph, kernel, rows, points)
+    return _form(kernel).values(graph, kernel, rows, points)
 
 
 def diagonal(graph: Graph, kernel: Kernel, rows: Rows) -> str:
     """k(x_i, x_i), shape (n, 1)."""
-    if isinstance(kernel, Sum | Product):
-        left, right = diagonal(graph, kernel.left, rows), diagonal(graph, kernel.right, rows)
-        return graph.add("Add" if isinstance(kernel, Sum) else "Mul", left, right)
-    if isinstance(kernel, Scaled):
-        return graph.add("Mul", diagonal(graph, kernel.kernel, rows), float(kernel.factor))
-    if isinstance(kernel, Power):
-        return graph.add("Pow", diagonal(graph, kernel.kernel, rows), float(kernel.exponent))
-    if isinstance(kernel, On):
-        return diagonal(graph, kernel.kernel, _picked(graph, kernel, rows))
-    if kernel.of_inner_product:
-        scaled = graph.add("Div", rows.name, _scale(kernel))
-        scaled, factor = graph.add("Mul", scaled, scaled), float(getattr(kernel, "scale", 1.0))
-        return _outer(graph, kernel, graph.add("Mul", graph.sum(scaled, 1), factor))
-    if isinstance(kernel, Exp | PowerSeries):
-        return _unary(graph, kernel, diagonal(graph, kernel.kernel, rows))
-    if isinstance(kernel, HistogramIntersection):
-        return graph.sum(rows.name, 1)
-    if isinstance(kernel, Brownian):
-        return graph.add("Pow", _squared_norms(graph, rows), float(kernel.hurst))
-    _writer(kernel)  # raises for kernels without an ONNX form
-    if isinstance(kernel, Cosine | Normalized):  # zero where x is
-        inner = _squared_norms(graph, rows) if isinstance(kernel, Cosine) else diagonal(graph, kernel.kernel, rows)
-        return graph.add(
-            "Where", graph.add("Equal", inner, 0.0), 0.0, graph.add("Add", graph.add("Mul", inner, 0.0), 1.0)
-        )
-    if isinstance(kernel, Constant | White):
-        value = float(kernel.value if isinstance(kernel, Constant) else kernel.variance)
-    else:
-        value = 1.0
+    return _form(kernel).diagonal(graph, kernel, rows)
+
+
+def _everywhere(graph: Graph, rows: Rows, value: float) -> str:
+    """The same value for each row."""
     return graph.add("Add", graph.add("Mul", graph.sum(rows.name, 1), 0.0), value)
+
+
+def _ones(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return _everywhere(graph, rows, 1.0)
+
+
+def _one_or_zero(graph: Graph, inner: str) -> str:
+    """1, and 0 where the inner product of x with itself is."""
+    return graph.add("Where", graph.add("Equal", inner, 0.0), 0.0, graph.add("Add", graph.add("Mul", inner, 0.0), 1.0))
 
 
 def _scale(kernel: Any) -> np.ndarray:
@@ -97,26 +94,39 @@ def _squared_distances(graph: Graph, rows: str, points: np.ndarray) -> str:
     return graph.add("Max", graph.add("Sub", squares, graph.add("MatMul", A, 2.0 * B.T)), 0.0)
 
 
-def _stationary(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    scale, Z = _scale(kernel), dense(points)
-    if isinstance(kernel, Matern) and kernel.nu == 0.5 and Z.size <= MOST_DIFFERENCES:
-        # a kink at 0: the square root of a squared distance from products would lose half of the digits there
-        each, Z = _by_columns(graph, kernel, rows, points)
-        apart = graph.add("Div", graph.add("Sub", each, Z), scale)
-        return _of_distance(graph, kernel, _total(graph, graph.add("Mul", apart, apart)))
-    return _of_distance(graph, kernel, _squared_distances(graph, graph.add("Div", rows.name, scale), Z / scale))
+def _scaled_squares(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    scale = _scale(kernel)
+    return _squared_distances(graph, graph.add("Div", rows.name, scale), dense(points) / scale)
 
 
-def _of_distance(graph: Graph, kernel: Any, s: str) -> str:
-    """phi(s), s the scaled squared distance."""
-    if isinstance(kernel, RationalQuadratic):
-        base = graph.add("Add", graph.add("Mul", s, 0.5 / kernel.mixture), 1.0)
-        return graph.add("Pow", base, -float(kernel.mixture))
-    if not isinstance(kernel, Matern) or kernel.nu == np.inf:
-        return graph.add("Exp", graph.add("Mul", s, -0.5))
+def _rbf(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    return _bell(graph, _scaled_squares(graph, kernel, rows, points))
+
+
+def _bell(graph: Graph, s: str) -> str:
+    """exp(-s / 2)."""
+    return graph.add("Exp", graph.add("Mul", s, -0.5))
+
+
+def _rational_quadratic(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    s = _scaled_squares(graph, kernel, rows, points)
+    base = graph.add("Add", graph.add("Mul", s, 0.5 / kernel.mixture), 1.0)
+    return graph.add("Pow", base, -float(kernel.mixture))
+
+
+def _matern(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    if kernel.nu == np.inf:
+        return _rbf(graph, kernel, rows, points)
     p = kernel.nu - 0.5
     if p != int(p) or p > MOST_HALVES:
         raise TypeError(f"{kernel!r} has no ONNX form, as ONNX has no Bessel functions; use nu 0.5, 1.5, 2.5 or inf.")
+    if p == 0 and dense(points).size <= MOST_DIFFERENCES:
+        # a kink at 0: the square root of a squared distance from products would lose half of the digits there
+        each, Z = _by_columns(graph, kernel, rows, points)
+        apart = graph.add("Div", graph.add("Sub", each, Z), _scale(kernel))
+        s = _total(graph, graph.add("Mul", apart, apart))
+    else:
+        s = _scaled_squares(graph, kernel, rows, points)
     r = graph.add("Sqrt", graph.add("Mul", s, 2.0 * kernel.nu))
     i = np.arange(int(p) + 1)
     terms = factorial(p + i) / (factorial(i) * factorial(p - i)) * factorial(p) / factorial(2.0 * p) * 2.0 ** (p - i)
@@ -131,19 +141,32 @@ def _horner(graph: Graph, coefficients: np.ndarray, x: str) -> str:
     return total
 
 
-def _product(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    # a scalar times a product would be fused into its attributes, which onnxruntime keeps in float32
-    factor = float(getattr(kernel, "scale", 1.0)) / _scale(kernel) ** 2
-    return _outer(graph, kernel, graph.add("MatMul", rows.name, (factor * dense(points)).T))
-
-
-def _outer(graph: Graph, kernel: Any, s: str) -> str:
+def _of_products(outer: Outer) -> Form:
     """phi(s), s the inner product divided by length scales, or times the scale."""
-    if isinstance(kernel, Polynomial):
-        return graph.add("Pow", graph.add("Add", s, float(kernel.offset)), float(kernel.degree))
-    if isinstance(kernel, Sigmoid):
-        return graph.add("Tanh", graph.add("Add", s, float(kernel.offset)))
+
+    def product(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+        # a scalar times a product would be fused into its attributes, which onnxruntime keeps in float32
+        factor = float(getattr(kernel, "scale", 1.0)) / _scale(kernel) ** 2
+        return outer(graph, kernel, graph.add("MatMul", rows.name, (factor * dense(points)).T))
+
+    def own(graph: Graph, kernel: Any, rows: Rows) -> str:
+        scaled = graph.add("Div", rows.name, _scale(kernel))
+        scaled, factor = graph.add("Mul", scaled, scaled), float(getattr(kernel, "scale", 1.0))
+        return outer(graph, kernel, graph.add("Mul", graph.sum(scaled, 1), factor))
+
+    return Form(product, own)
+
+
+def _itself(graph: Graph, kernel: Any, s: str) -> str:
     return s
+
+
+def _polynomial(graph: Graph, kernel: Any, s: str) -> str:
+    return graph.add("Pow", graph.add("Add", s, float(kernel.offset)), float(kernel.degree))
+
+
+def _sigmoid(graph: Graph, kernel: Any, s: str) -> str:
+    return graph.add("Tanh", graph.add("Add", s, float(kernel.offset)))
 
 
 def _cosine(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -152,6 +175,10 @@ def _cosine(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     norm = graph.add("Sqrt", graph.sum(graph.add("Mul", rows.name, rows.name), 1))
     unit = graph.add("Div", rows.name, graph.add("Max", norm, float(np.finfo(graph.dtype).tiny)))
     return graph.add("MatMul", unit, (Z / np.where(lengths > 0, lengths, 1.0)).T)
+
+
+def _own_cosine(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return _one_or_zero(graph, _squared_norms(graph, rows))
 
 
 def _by_columns(graph: Graph, kernel: Any, rows: Rows, points: Any) -> tuple[str, np.ndarray]:
@@ -187,6 +214,10 @@ def _minima(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     return _total(graph, graph.add("Min", *_by_columns(graph, kernel, rows, points)))
 
 
+def _sums(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return graph.sum(rows.name, 1)
+
+
 def _min_max(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     each, Z = _by_columns(graph, kernel, rows, points)
     return _ratio(graph, _total(graph, graph.add("Min", each, Z)), _total(graph, graph.add("Max", each, Z)))
@@ -213,13 +244,16 @@ def _squared_norms(graph: Graph, rows: Rows) -> str:
 
 
 def _brownian(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    each, Z = _by_columns(
-        graph, kernel, rows, points
-    )  # square roots of squared distances from products would lose half the digits
+    # square roots of squared distances from products would lose half of the digits
+    each, Z = _by_columns(graph, kernel, rows, points)
     apart = graph.add("Sub", each, Z)
     between = graph.add("Pow", _total(graph, graph.add("Mul", apart, apart)), float(kernel.hurst))
     sizes = graph.add("Add", diagonal(graph, kernel, rows), (Z[0] ** 2).sum(axis=1) ** kernel.hurst)
     return graph.add("Mul", graph.add("Sub", sizes, between), 0.5)
+
+
+def _sizes(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return graph.add("Pow", _squared_norms(graph, rows), float(kernel.hurst))
 
 
 def _periodic(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -228,7 +262,7 @@ def _periodic(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     circle = [graph.add("Div", graph.add(wave, angles), scale) for wave in ("Cos", "Sin")]
     other = np.concatenate([np.cos(theirs) / scale, np.sin(theirs) / scale], axis=1)
     s = _squared_distances(graph, graph.add("Concat", *circle, axis=1), other)
-    return graph.add("Exp", graph.add("Mul", s, -0.5))
+    return _bell(graph, s)
 
 
 def _constant(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -240,9 +274,49 @@ def _nothing(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     return graph.add("Mul", graph.sum(rows.name, 1), np.zeros((1, checks.number_of(points))))
 
 
-def _binary(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    left, right = block(graph, kernel.left, rows, points), block(graph, kernel.right, rows, points)
-    return graph.add("Add" if isinstance(kernel, Sum) else "Mul", left, right)
+def _own_constant(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return _everywhere(graph, rows, float(kernel.value))
+
+
+def _own_noise(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return _everywhere(graph, rows, float(kernel.variance))
+
+
+def _of_two(operator: str) -> Form:
+    """A sum or product of two kernels."""
+
+    def both(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+        left, right = block(graph, kernel.left, rows, points), block(graph, kernel.right, rows, points)
+        return graph.add(operator, left, right)
+
+    def own(graph: Graph, kernel: Any, rows: Rows) -> str:
+        return graph.add(operator, diagonal(graph, kernel.left, rows), diagonal(graph, kernel.right, rows))
+
+    return Form(both, own)
+
+
+def _of_one(outer: Outer) -> Form:
+    """A function of the values of one kernel."""
+
+    def outside(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+        return outer(graph, kernel, block(graph, kernel.kernel, rows, points))
+
+    def own(graph: Graph, kernel: Any, rows: Rows) -> str:
+        return outer(graph, kernel, diagonal(graph, kernel.kernel, rows))
+
+    return Form(outside, own)
+
+
+def _power(graph: Graph, kernel: Any, s: str) -> str:
+    return graph.add("Pow", s, float(kernel.exponent))
+
+
+def _exponential(graph: Graph, kernel: Any, s: str) -> str:
+    return graph.add("Exp", s)
+
+
+def _power_series(graph: Graph, kernel: Any, s: str) -> str:
+    return _horner(graph, np.asarray(kernel.coefficients), s)
 
 
 def _scaled(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -251,19 +325,8 @@ def _scaled(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     return graph.add("Mul", block(graph, kernel.kernel, rows, points), factors)
 
 
-def _power(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    return graph.add("Pow", block(graph, kernel.kernel, rows, points), float(kernel.exponent))
-
-
-def _unary(graph: Graph, kernel: Any, values: str) -> str:
-    """A function of kernel values."""
-    return (
-        graph.add("Exp", values) if isinstance(kernel, Exp) else _horner(graph, np.asarray(kernel.coefficients), values)
-    )
-
-
-def _outside(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    return _unary(graph, kernel, block(graph, kernel.kernel, rows, points))
+def _own_scaled(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return graph.add("Mul", diagonal(graph, kernel.kernel, rows), float(kernel.factor))
 
 
 def _normalized(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -274,8 +337,16 @@ def _normalized(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     return graph.add("Mul", graph.add("Div", block(graph, kernel.kernel, rows, points), ours), inverse)
 
 
+def _own_normalized(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return _one_or_zero(graph, diagonal(graph, kernel.kernel, rows))
+
+
 def _on(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     return block(graph, kernel.kernel, _picked(graph, kernel, rows), kernel.pick(points))
+
+
+def _own_on(graph: Graph, kernel: Any, rows: Rows) -> str:
+    return diagonal(graph, kernel.kernel, _picked(graph, kernel, rows))
 
 
 def _picked(graph: Graph, kernel: On, rows: Rows) -> Rows:
@@ -289,39 +360,41 @@ def _picked(graph: Graph, kernel: On, rows: Rows) -> Rows:
     return Rows(picked, len(index), None if known is None else tuple(known[i] for i in index))
 
 
-WRITERS: dict[type, Callable[[Graph, Any, Rows, Any], str]] = {
-    RBF: _stationary,
-    Matern: _stationary,
-    RationalQuadratic: _stationary,
-    Linear: _product,
-    Polynomial: _product,
-    Sigmoid: _product,
-    Cosine: _cosine,
-    Laplacian: _laplacian,
-    Chi2: _chi_squares,
-    HistogramIntersection: _minima,
-    MinMax: _min_max,
-    Tanimoto: _tanimoto,
-    Brownian: _brownian,
-    Periodic: _periodic,
-    Constant: _constant,
-    White: _nothing,
-    Sum: _binary,
-    Product: _binary,
-    Scaled: _scaled,
-    Power: _power,
-    Exp: _outside,
-    PowerSeries: _outside,
-    Normalized: _normalized,
-    On: _on,
+FORMS: dict[type, Form] = {
+    RBF: Form(_rbf, _ones),
+    Matern: Form(_matern, _ones),
+    RationalQuadratic: Form(_rational_quadratic, _ones),
+    Linear: _of_products(_itself),
+    Polynomial: _of_products(_polynomial),
+    Sigmoid: _of_products(_sigmoid),
+    Cosine: Form(_cosine, _own_cosine),
+    Laplacian: Form(_laplacian, _ones),
+    Chi2: Form(_chi_squares, _ones),
+    HistogramIntersection: Form(_minima, _sums),
+    MinMax: Form(_min_max, _ones),
+    Tanimoto: Form(_tanimoto, _ones),
+    Brownian: Form(_brownian, _sizes),
+    Periodic: Form(_periodic, _ones),
+    Constant: Form(_constant, _own_constant),
+    White: Form(_nothing, _own_noise),
+    Sum: _of_two("Add"),
+    Product: _of_two("Mul"),
+    Scaled: Form(_scaled, _own_scaled),
+    Power: _of_one(_power),
+    Exp: _of_one(_exponential),
+    PowerSeries: _of_one(_power_series),
+    Normalized: Form(_normalized, _own_normalized),
+    On: Form(_on, _own_on),
 }
+"""The kernels that have an ONNX form. Only this table names their classes: a form repeats the formula of one class in
+operators of ONNX, and a subclass may have another formula."""
 
 
-def _writer(kernel: Kernel) -> Callable[[Graph, Any, Rows, Any], str]:
-    if type(kernel) not in WRITERS:
-        known = ", ".join(sorted(each.__name__ for each in WRITERS))
+def _form(kernel: Kernel) -> Form:
+    if type(kernel) not in FORMS:
+        known = ", ".join(sorted(each.__name__ for each in FORMS))
         raise TypeError(
             f"{kernel!r} has no ONNX form: runtimes have operators for rows of numbers, not for strings, graphs, code "
             f"in Python, or angles in float64. There are forms of {known}; representer.save keeps any model."
         )
-    return WRITERS[type(kernel)]
+    return FORMS[type(kernel)]
