@@ -40,7 +40,7 @@ SAMPLES = 3
 """Passes of a fit with an intercept that only sample rows."""
 PARTITION = 50_000
 SOLVED = 40_000
-"""Rows of the fit with 800 centres that tells the rate of m^3: enough for sums in float32, whose rates are subtracted."""
+"""Rows of the fit with 800 centres that tells the rate of m^3: enough for float32 sums, whose rates are subtracted."""
 
 
 def model_of(centres: int, **options: Any) -> KernelRidge:

@@ -44,9 +44,7 @@ def expected():
     """The reason for each test, a function or one with parameters, and whether it is counted."""
     with (HERE / "expected_failures.toml").open("rb") as file:
         groups = tomllib.load(file)["failures"]
-    return {
-        test: (group["reason"], group.get("counted", True)) for group in groups for test in group["tests"]
-    }
+    return {test: (group["reason"], group.get("counted", True)) for group in groups for test in group["tests"]}
 
 
 def keys_of(item):
