@@ -3,11 +3,13 @@ from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from representer.estimators import model_search as module
 from representer.estimators.criteria import RidgeErrors
 from representer.estimators.model_search import ModelSearch, Trial, steadiest
 from representer.estimators.starting_kernels import FAMILIES, for_numbers
+from representer.estimators.tuning import carried_over
 
 
 def search(X, y, seconds=3600.0, told=None):
@@ -24,8 +26,12 @@ def trial(losses, shrink):
 
 def test_flexible_kernels_must_be_better_than_noise(rng):
     losses = rng.exponential(size=400)
-    free, held = trial(losses, 4.0), trial(losses + rng.normal(size=400), np.inf)
-    assert held.score > free.score or held.score < free.score
+    noise = rng.normal(size=400)
+    noise = (noise - noise.mean()) / noise.std()
+    free, held, worse = (
+        trial(losses + off, shrink) for off, shrink in ((0, 4.0), (0.08 + noise, 20.0), (noise + 0.12, np.inf))
+    )
+    assert steadiest([free, held, worse]) is held  # worse by 1.6 and by 2.4 standard errors
     assert steadiest([free, trial(losses + 0.01 * rng.normal(size=400), np.inf)]).shrink == np.inf
     assert steadiest([free, trial(losses + 0.5, np.inf)]) is free
     assert steadiest([Trial("RBF", "", 10, SimpleNamespace(objective=o), 1.0, np.empty(0)) for o in (2, 1)]).loo < 3.0
@@ -89,3 +95,44 @@ def test_the_first_rows_hold_the_rarest_class(rng):
     X, y = rng.normal(size=(3000, 2)), np.where(np.arange(3000) < 3, 1.0, -1.0)
     found = search(X, y)
     assert np.count_nonzero(found.order[: module.FIRST_ROWS] < 3) == 1
+
+
+@pytest.fixture
+def small(monkeypatch):
+    for name, rows in {"FIRST_ROWS": 50, "MOST_ROWS": 50, "UNSEEN_ROWS": 80, "ALPHA_ROWS": 100}.items():
+        monkeypatch.setattr(module, name, rows)
+
+
+@pytest.mark.usefixtures("small")
+def test_alpha_grows_from_half_of_the_rows_to_all(rng):
+    """By the power law through the best alphas for halves of the rows of the trial and for all of these."""
+    X = rng.normal(size=(300, 2))
+    found = search(X, np.sin(X[:, 0]) + rng.normal(size=300))
+    best = found._try(("RBF", 50, np.inf, found.start.kernels["RBF"], 0.1), max_iter=25)
+    alpha = found._for_all_rows(best).tuned.strength
+    kernel, halves = best.tuned.kernel, np.array_split(found.order[:50], 2)
+    grid = np.geomspace(1e-3, 1e3, 200) * best.tuned.strength
+    losses = [np.mean([found.errors.on(half)(kernel, value).objective for half in halves]) for value in grid]
+    expected = carried_over(grid[np.argmin(losses)], best.tuned.strength, 2.0, 6.0)
+    assert alpha == pytest.approx(expected, rel=0.15)
+
+
+@pytest.mark.usefixtures("small")
+def test_small_alphas_are_compared_on_unseen_rows(rng, monkeypatch):
+    """The largest that is not worse than the best; the first that is worse is the last to be tried."""
+    X = rng.normal(size=(300, 2))
+    found = search(X, X[:, 0])
+    best = found._try(("RBF", 50, np.inf, found.start.kernels["RBF"], 0.1), max_iter=1)
+    best = replace(best, tuned=replace(best.tuned, strength=1e-4))
+    noise, tried = rng.normal(size=80), []
+    means = {1.0: 1.0, 3.0: 0.8, 10.0: 0.8, 30.0: 1.2}
+
+    def losses(tuned, rows, unseen):
+        assert (len(rows), len(unseen), len(np.intersect1d(rows, unseen))) == (100, 80, 0)
+        tried.append(round(tuned.strength / 1e-4))
+        return means[tried[-1]] + 0.01 * len(tried) * noise
+
+    monkeypatch.setattr(found, "_losses", losses)
+    expected = carried_over(1e-4, 1e-3, 2.0, 3.0)
+    assert found._for_all_rows(best).tuned.strength == pytest.approx(expected)
+    assert tried == [1, 3, 10, 30]
