@@ -260,7 +260,7 @@ def _named(shares: dict, estimator: Any, X: Any, cells: dict[str, Any]) -> tuple
 def _cell(value: Any) -> str:
     if value is None:
         return "missing"
-    return f"{value:.5g}" if isinstance(value, float | np.floating) else str(value)
+    return f"{value:.5g}" if isinstance(value, float | np.floating) else str(value).strip()
 
 
 def _is_unfamiliar(model: Any, machine: Any, f: Function, one: Any) -> bool:
