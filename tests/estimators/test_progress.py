@@ -170,7 +170,7 @@ def test_no_long_fit_is_silent(monkeypatch, case):
     terminal = shown(monkeypatch, Terminal())
     clone(LONG[case]).fit(X, y)
     assert ": " in terminal.getvalue()
-    assert terminal.getvalue().endswith("\n") or case == "search"
+    assert terminal.getvalue().endswith("\n")
     if "verbose" in LONG[case].get_params():
         terminal = shown(monkeypatch, Terminal())
         clone(LONG[case]).set_params(verbose=-1).fit(X, y)

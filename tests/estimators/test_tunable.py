@@ -161,4 +161,6 @@ def test_strings_and_matrices():
 
 def test_progress_is_shown(capsys):
     SVR(tune="loo", verbose=1).fit(X[:30], TARGETS["numbers"][:30])
-    assert "search for hyper-parameters" in capsys.readouterr().err
+    lines = capsys.readouterr().err.split("\n")
+    assert "search for hyper-parameters: [" in lines[0]
+    assert len(lines) > 2  # the line of the fit after it is another one

@@ -17,6 +17,8 @@ from representer.kernels.base import Kernel
 from representer.result import Plan
 from representer.solvers.leave_one_out import loo_bytes
 
+SEARCH_TASK = "search for hyper-parameters"
+"""What a search is called in progress and callbacks."""
 SEARCH_STEPS = 100
 """Largest number of iterations of a search."""
 
@@ -54,8 +56,13 @@ class Tunable:
             raise ValueError("Leave-one-out needs more than n_samples = 1 row; use tune=None.")
         most = SEARCH_STEPS if self.max_iter < 0 else min(self.max_iter, SEARCH_STEPS)
         tuning = Tuning(criterion, bounds=self.bounds, fixed=self.fixed, priors=self.priors, max_iter=most)
-        with task(self, "search for hyper-parameters") as step, _parallel.one_blas_thread():
-            found = tuning.in_stages(kernel, strength, self._told(step))
+        seconds = evaluations(criterion.n)[2] * self._search_factor
+        with (
+            task(self, SEARCH_TASK) as step,
+            Progress(getattr(self, "verbose", 0), 1e-6, step).expect(SEARCH_TASK, seconds) as progress,
+            _parallel.one_blas_thread(),
+        ):
+            found = tuning.in_stages(kernel, strength, _told(progress))
         if found.objective >= IMPOSSIBLE:
             self.loo_error_ = 0.0
             return None
@@ -72,16 +79,6 @@ class Tunable:
         )
         found = self._search(with_weight(criterion, weights), gram.kernel, strength)
         return (gram.kernel, strength) if found is None else (found.kernel, found.strength)
-
-    def _told(self, step: Step) -> Step:
-        """A step of the search that also shows its progress."""
-        progress = Progress(getattr(self, "verbose", 0), 1e-6, step)
-
-        def shown() -> bool:
-            progress.count("search for hyper-parameters", progress.steps + 1, max(SEARCH_STEPS, progress.steps + 1))
-            return step()
-
-        return shown
 
     def _with_search(self, plan: Plan, gram: Any, memory: int, targets: int = 1) -> Plan:
         """The plan of a fit with the memory and time of the search before it, if there is one."""
@@ -102,3 +99,13 @@ class Tunable:
 def with_weight(criterion: Any, weights: np.ndarray | None) -> Any:
     """The criterion on rows with nonzero weight."""
     return criterion if weights is None or np.all(weights) else criterion.on(np.flatnonzero(weights))
+
+
+def _told(progress: Progress) -> Step:
+    """A step of the search that shows its progress."""
+
+    def shown() -> bool:
+        progress.count(SEARCH_TASK, progress.steps + 1, max(SEARCH_STEPS, progress.steps + 1))
+        return progress.step()
+
+    return shown
