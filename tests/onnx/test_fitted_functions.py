@@ -7,7 +7,7 @@ from onnx_cases import NEW, X, close, run_proto
 from representer import Function, Nystroem, RandomFeatures
 from representer.kernels import RBF
 from representer.onnx.fitted_functions import centre_features, values_of, waves
-from representer.onnx.kernel_nodes import Rows
+from representer.onnx.input_rows import Rows
 from representer.onnx.nodes import Graph
 
 

@@ -1,9 +1,12 @@
 """Every kernel that is written out has its values."""
 
 import numpy as np
+import pytest
 from each_case import each
 from onnx_cases import close, run_proto
+from sklearn.gaussian_process import kernels as theirs
 
+from representer.drop_in.process_kernels import Foreign
 from representer.kernels import (
     RBF,
     Brownian,
@@ -24,7 +27,8 @@ from representer.kernels import (
     Sigmoid,
     Tanimoto,
 )
-from representer.onnx.kernel_nodes import Rows, block, diagonal
+from representer.onnx.input_rows import Rows
+from representer.onnx.kernel_nodes import block, diagonal
 from representer.onnx.nodes import Graph
 
 rng = np.random.default_rng(0)
@@ -50,6 +54,7 @@ KERNELS = [
     Exp(RBF(2.0)),
     PowerSeries(RBF(2.0), [0.5, 1.0, 0.0, 2.0]),
     Normalized(Polynomial(2, 0.0)),
+    Foreign(theirs.ExpSineSquared(1.2, 40.0)),
 ]
 
 
@@ -65,3 +70,8 @@ def test_values(kernel):
     known = kernel(rows, points)
     close(values, known)
     np.testing.assert_allclose(diag[:, 0], kernel.diag(rows), rtol=1e-10, atol=1e-12)
+
+
+def test_kernels_that_scikit_learn_evaluates_are_refused():
+    with pytest.raises(TypeError, match="evaluated by scikit-learn"):
+        block(Graph(np.float64), Foreign(theirs.PairwiseKernel(0.5)), Rows("X", 3), Z)

@@ -12,7 +12,7 @@ from representer.estimators.gaussian_process_classifier import GaussianProcessCl
 from representer.estimators.kernel_classifier import KernelClassifier
 from representer.estimators.svc import PairwiseClassifier
 from representer.onnx.fitted_functions import values_of
-from representer.onnx.kernel_nodes import Rows
+from representer.onnx.input_rows import Rows
 from representer.onnx.latent_classes import class_outputs
 from representer.onnx.nodes import Graph, library
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from representer.onnx.fitted_functions import centre_features, waves
-from representer.onnx.kernel_nodes import Rows, block, diagonal
+from representer.onnx.input_rows import Rows
+from representer.onnx.kernel_nodes import block, diagonal
 from representer.onnx.nodes import Graph
 from representer.processes.spanned import SpanProcess
 

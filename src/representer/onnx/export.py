@@ -34,7 +34,8 @@ from representer.losses.poisson import Poisson
 from representer.onnx.decisions import classifier
 from representer.onnx.deviations import deviation_nodes
 from representer.onnx.fitted_functions import centre_features, values_of, waves
-from representer.onnx.kernel_nodes import Rows, block, dense
+from representer.onnx.input_rows import Rows, dense
+from representer.onnx.kernel_nodes import block
 from representer.onnx.nodes import Graph, library
 
 CLASSIFIERS = (

@@ -10,7 +10,8 @@ from representer.features.random_features import RandomFeatures
 from representer.functions import Function
 from representer.kernels.basis import Points
 from representer.kernels.laws import Waves
-from representer.onnx.kernel_nodes import Rows, block
+from representer.onnx.input_rows import Rows
+from representer.onnx.kernel_nodes import block
 from representer.onnx.nodes import Graph
 
 

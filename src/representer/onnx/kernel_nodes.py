@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from scipy.special import factorial
+from sklearn.gaussian_process.kernels import ExpSineSquared
 
+from representer.drop_in.process_kernels import Foreign
 from representer.drop_in.white_noise import White
 from representer.kernels import checks
 from representer.kernels.algebra import Power, Product, Scaled, Sum
@@ -23,21 +25,13 @@ from representer.kernels.periodic import Periodic
 from representer.kernels.series import Exp, PowerSeries
 from representer.kernels.spline import Brownian
 from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic
+from representer.onnx.input_rows import Rows, dense, squared_distances
 from representer.onnx.nodes import Graph
 
 MOST_HALVES = 20
 """Largest p: Matern kernels with nu = p + 0.5, up to 20.5, are written as polynomials times exponentials."""
 MOST_DIFFERENCES = 2**24
 """Largest number of stored points times columns for kernels of absolute differences."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The name of the rows x in the graph, the number of their columns, and the column names."""
-
-    name: str
-    n_columns: int
-    columns: tuple[str, ...] | None = None
 
 
 Outer = Callable[[Graph, Any, str], str]
@@ -50,11 +44,6 @@ class Form:
 
     values: Callable[[Graph, Any, Rows, Any], str]
     diagonal: Callable[[Graph, Any, Rows], str]
-
-
-def dense(points: Any) -> np.ndarray:
-    """Stored points as an array of float64."""
-    return np.asarray(points.toarray() if hasattr(points, "toarray") else points, np.float64)
 
 
 def block(graph: Graph, kernel: Kernel, rows: Rows, points: Any) -> str:
@@ -86,17 +75,9 @@ def _scale(kernel: Any) -> np.ndarray:
     return np.asarray(1.0 if scale is None else scale, np.float64)
 
 
-def _squared_distances(graph: Graph, rows: str, points: np.ndarray) -> str:
-    """|x_i - z_j|^2, with rows and points centred at the mean of the points, so that few digits are lost."""
-    mean = points.mean(axis=0)
-    A, B = graph.add("Sub", rows, mean), points - mean
-    squares = graph.add("Add", graph.sum(graph.add("Mul", A, A), 1), (B**2).sum(axis=1))
-    return graph.add("Max", graph.add("Sub", squares, graph.add("MatMul", A, 2.0 * B.T)), 0.0)
-
-
 def _scaled_squares(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     scale = _scale(kernel)
-    return _squared_distances(graph, graph.add("Div", rows.name, scale), dense(points) / scale)
+    return squared_distances(graph, graph.add("Div", rows.name, scale), dense(points) / scale)
 
 
 def _rbf(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -261,8 +242,18 @@ def _periodic(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     angles, theirs = graph.add("Mul", rows.name, turn), dense(points) * turn
     circle = [graph.add("Div", graph.add(wave, angles), scale) for wave in ("Cos", "Sin")]
     other = np.concatenate([np.cos(theirs) / scale, np.sin(theirs) / scale], axis=1)
-    s = _squared_distances(graph, graph.add("Concat", *circle, axis=1), other)
+    s = squared_distances(graph, graph.add("Concat", *circle, axis=1), other)
     return _bell(graph, s)
+
+
+def _foreign(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
+    """exp(-2 sin(pi r / period)^2 / length_scale^2), r the distance: scikit-learn's kernel on several columns."""
+    if type(kernel.kernel) is not ExpSineSquared:
+        raise TypeError(f"{kernel.kernel!r} is evaluated by scikit-learn and has no ONNX form.")
+    period, scale = float(kernel.kernel.periodicity), float(kernel.kernel.length_scale)
+    r = graph.add("Sqrt", squared_distances(graph, rows.name, dense(points)))
+    wave = graph.add("Div", graph.add("Sin", graph.add("Mul", r, np.pi / period)), scale)
+    return graph.add("Exp", graph.add("Mul", graph.add("Mul", wave, wave), -2.0))
 
 
 def _constant(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
@@ -385,6 +376,7 @@ FORMS: dict[type, Form] = {
     PowerSeries: _of_one(_power_series),
     Normalized: Form(_normalized, _own_normalized),
     On: Form(_on, _own_on),
+    Foreign: Form(_foreign, _ones),
 }
 """The kernels that have an ONNX form. Only this table names their classes: a form repeats the formula of one class in
 operators of ONNX, and a subclass may have another formula."""
@@ -395,6 +387,7 @@ def _form(kernel: Kernel) -> Form:
         known = ", ".join(sorted(each.__name__ for each in FORMS))
         raise TypeError(
             f"{kernel!r} has no ONNX form: runtimes have operators for rows of numbers, not for strings, graphs, code "
-            f"in Python, or angles in float64. There are forms of {known}; representer.save keeps any model."
+            f"in Python, or angles in float64. There are forms of {known}; representer.save keeps models of this "
+            "library, except those with functions as kernels."
         )
     return FORMS[type(kernel)]

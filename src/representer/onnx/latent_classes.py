@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from representer.onnx.kernel_nodes import Rows, block, diagonal
+from representer.onnx.input_rows import Rows
+from representer.onnx.kernel_nodes import block, diagonal
 from representer.onnx.nodes import Graph, library
 
 NODE_SPACING, NODE_RANGE = 0.02, 9.0
