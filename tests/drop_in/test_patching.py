@@ -88,7 +88,22 @@ def test_objects_are_pickled_cloned_and_searched():
     assert search.best_params_["gamma"] in (0.1, 1.0)
 
 
-# gamma="scale" does not weigh rows, as scikit-learn has it, so that a weight of two would not be a repeated sample
+EQUIVALENCE = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+SCALE = dict.fromkeys(EQUIVALENCE, "gamma='scale' is that of the rows without weights, as in scikit-learn")
+INFEASIBLE = dict.fromkeys(EQUIVALENCE, "nu = 0.5 is infeasible for the classes of this check, as in scikit-learn")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@each(
+    ("name", "expected"),
+    [("SVC", SCALE), ("NuSVC", INFEASIBLE), ("SVR", SCALE), ("NuSVR", SCALE), ("OneClassSVM", SCALE)],
+)
+def test_estimator_checks_of_defaults(name, expected):
+    """They fail where scikit-learn's own class fails, and nowhere else."""
+    assert faults(getattr(drop_in, name)(), expected) == []
+
+
+# with a gamma of their own, a weight of two is a repeated sample
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each(
     "estimator",

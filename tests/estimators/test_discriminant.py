@@ -28,6 +28,7 @@ def wine(rows=slice(None), columns=slice(None)):
 
 def test_estimator_checks():
     assert faults(KernelFisherDiscriminant(alpha=[0.5])) == []
+    assert faults(KernelFisherDiscriminant()) == []
 
 
 # ---- linear discriminant analysis ----
