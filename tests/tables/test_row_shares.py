@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from representer import SVC, Function, GaussianProcessRegressor, KernelRegressor, KernelRidge, explain
+from representer import (
+    SVC,
+    Function,
+    GaussianProcessRegressor,
+    KernelLogisticRegression,
+    KernelRegressor,
+    KernelRidge,
+    explain,
+)
+from representer.estimators import in_span
 from representer.features.nystroem import Nystroem
 from representer.kernels import RBF, Linear
 from representer.tables.row_shares import BY_DIFFERENCES, BY_LANDMARKS, BY_REPRESENTERS, BY_TARGETS, row_shares
@@ -81,6 +90,17 @@ def test_other_losses_have_representers():
     found = row_shares(linear, linear.function_, NEW, 0)
     assert found.formula == BY_REPRESENTERS  # products of rows have both signs
     assert found.start + found.added.sum() == pytest.approx(linear.decision_function(NEW)[0])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_functions_that_columns_span_have_shares_of_rows_too(classes, monkeypatch):
+    monkeypatch.setattr(in_span, "MANY_ROWS_FROM", 40)
+    labels = np.digitize(Y, [1000.0] if classes == 2 else [999.5, 1000.5])
+    model = KernelLogisticRegression(kernel=Linear()).fit(X, labels)
+    f = model.function_ if classes == 2 else model.function_[1]
+    found = row_shares(model, f, NEW, int(classes == 3))
+    assert len(f.X) < len(found.added) == 50
+    assert found.start + found.added.sum() == pytest.approx(f(NEW)[0], abs=1e-4)
 
 
 def test_a_kernel_that_is_nearly_constant_adds_little():

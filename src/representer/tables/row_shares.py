@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from representer.estimators.gaussian_process import GaussianProcessRegressor
+from representer.estimators.kernel_machine import Machine
 from representer.estimators.kernel_ridge import Ridge
 from representer.estimators.searched_model import SearchedModel
 from representer.functions import Function
@@ -81,14 +82,14 @@ def row_shares(machine: Any, f: Function, one: Any, output: int) -> RowShares:
     """
     if machine.kernel_.original is not machine.kernel_:
         return _of_landmarks(f, one)
-    if isinstance(machine, Ridge | GaussianProcessRegressor):
+    if isinstance(machine, Ridge | GaussianProcessRegressor | Machine):
         dual = np.asarray(machine.dual_coef_, np.float64)
         X = machine.X_fit_
         if checks.number_of(X) == len(dual):  # a linear kernel's function may be spanned by columns
             f = Function(f.kernel, X, dual if dual.ndim == 1 else dual[:, output], f.constant, threads=f.threads)
-    elif not isinstance(machine, SearchedModel):
-        return _of_representers(f, one)
-    return _of_targets(machine, f, one, output)
+    if isinstance(machine, Ridge | GaussianProcessRegressor | SearchedModel):
+        return _of_targets(machine, f, one, output)
+    return _of_representers(f, one)
 
 
 def _sum_to_zero(coef: np.ndarray) -> bool:
