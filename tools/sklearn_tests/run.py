@@ -21,6 +21,8 @@ FILES = (
     "gaussian_process/tests/test_gpc.py",
     "gaussian_process/tests/test_kernels.py",
     "neighbors/tests/test_kde.py",
+    "tests/test_multiclass.py",
+    "tests/test_pipeline.py",
 )
 
 
