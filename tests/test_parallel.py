@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -357,3 +359,17 @@ def test_one_thread_counts_for_the_thread_that_asked_for_it():
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(_parallel.default_threads).result() == outside
     assert _parallel.default_threads() == outside
+
+
+def test_the_blas_of_compiled_loops_is_limited_from_the_start():
+    """It is loaded by scipy.linalg, which a script need not have imported before its first map."""
+    script = (
+        "from representer import _parallel; from threadpoolctl import threadpool_info\n"
+        "with _parallel.one_blas_thread():\n"
+        "    from representer._loops.squared_distances import from_products\n"
+        "    import scipy.linalg\n"
+        "    print({library['num_threads'] for library in threadpool_info() if library['user_api'] == 'blas'})"
+    )
+    two = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=two)
+    assert said.stdout.strip() == "{1}"

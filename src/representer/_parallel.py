@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
+import scipy.linalg  # its BLAS, which compiled loops use too, has threads of its own  # noqa: F401
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
