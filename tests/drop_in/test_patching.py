@@ -127,7 +127,7 @@ def test_estimator_checks(estimator):
 
 
 FRAME = pd.DataFrame(np.abs(np.random.default_rng(0).normal(size=(40, 3))), columns=list("abc"))
-OPTIONS = {"n_components": 3, "nu": 0.5}
+OPTIONS = {"n_components": 3, "nu": 0.5, "alpha": 0.1}
 HALVES = (FRAME["a"] > FRAME["a"].median()).to_numpy().astype(int)
 PREDICTIONS = (
     "predict",
