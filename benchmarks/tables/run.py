@@ -5,9 +5,10 @@
     python benchmarks/tables/run.py --results table.jsonl --show  # prints the results so far
 
 Prints RMSE over the standard deviation of y, or the error in per cent, as means over splits with the CPU seconds of a
-fit, then mean ranks and the coverage of 95 % prediction intervals, each with its target. Large sets are subsampled to ``--rows`` training
-rows for all models. Grid and random searches use three folds of at most 4,000 of them, and the best candidate is fitted
-to all. Categories are data frames for `KernelRegressor` and `KernelClassifier`, and one-hot columns for the others.
+fit, then mean ranks and the coverage of 95 % prediction intervals, each with its target. Large sets are subsampled to
+``--rows`` training rows for all models. Grid and random searches use three folds of at most 4,000 of them, and the best
+candidate is fitted to all. Categories are data frames for `KernelRegressor` and `KernelClassifier`, and one-hot columns
+for the others.
 """
 
 from __future__ import annotations
