@@ -4,6 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from representer import KernelRidge, Nystroem
+from representer.kernels import RBF
+from representer.solvers import normal_equations
 from representer.tables import machines
 from representer.tables.machines import Effort, Route, fit_machine, landmarks_for, route_words
 from representer.tables.reading import TableError
@@ -133,3 +136,16 @@ def test_bands_are_as_wide_as_errors_of_new_rows(monkeypatch):
     errors = np.sin(3.0 * new["a"].to_numpy()) * new["b"].to_numpy() - model.predict(new)
     low, high = np.interp([0.1, 0.9], machines.BAND_LEVELS, model.residuals)
     assert 0.7 < np.mean((errors > low) & (errors < high)) < 0.9
+
+
+def test_residuals_of_many_rows_are_wider_than_those_of_the_fit(monkeypatch):
+    """By generalised cross-validation about as much as by leaving out each row."""
+    rows, y = X[:, None], MEAN + 0.3 * RNG.normal(size=N)
+    model = KernelRidge([0.01, 0.1], kernel=Nystroem(RBF(0.5), 60))
+    exact = machines.left_out_residuals(model.fit(rows, y), rows, y)
+    np.testing.assert_array_equal(exact, model.loo_residuals_)
+    monkeypatch.setattr(normal_equations, "LEAVE_OUT_WORK", 0)
+    found = machines.left_out_residuals(model.fit(rows, y), rows, y)
+    fitted = np.std(y - model.predict(rows))
+    assert np.std(found) == pytest.approx(np.std(exact), rel=0.05)
+    assert np.std(found) > 1.05 * fitted
