@@ -33,18 +33,18 @@ def polish(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, limit: in
             stepped = _settle(problem, state, kkt, K, tol, limit)
             if state.steps == before:
                 break
-            kkt = _better(problem, state, kkt, K, stepped)
+            kkt = better(problem, state, kkt, K, stepped)
         c, g, last = state.c.copy(), state.g.copy(), kkt.violation
         for _ in range(problem.n):
             if _newton_step(problem, c, g, K):
                 break
-        kkt = _better(problem, state, kkt, K, c)
+        kkt = better(problem, state, kkt, K, c)
         if kkt.violation < last:
             break
     return kkt
 
 
-def _better(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, c: np.ndarray) -> KKT:
+def better(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, c: np.ndarray) -> KKT:
     """Accept c if it is feasible and lowers the KKT violation; return the current KKT conditions."""
     g = K @ c - problem.targets
     found = KKT.of(problem, c, g)

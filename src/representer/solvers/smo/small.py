@@ -10,6 +10,7 @@ from representer._loops.box_dual import spans
 from representer._loops.smo import SPAN
 from representer.problems.box import BoxProblem
 from representer.result import Budget
+from representer.solvers.smo.interior_point import is_simple, jump
 from representer.solvers.smo.state import KKT, SMO_STEPS, State, require_finite, take_steps
 
 SMALL_BELOW = 700
@@ -26,6 +27,8 @@ FLOAT32_LIMIT = 1e30
 """Kernel values from which sums may overflow float32."""
 STEPS_EACH = 100
 """Float32 steps per coefficient, after which steps are float64."""
+STEPS_TO_JUMP = 400
+"""Steps per coefficient, after which the dual is solved by an interior point method, which takes about as long."""
 
 
 class Values:
@@ -70,7 +73,10 @@ def pair_bytes(sizes: np.ndarray, threads: int) -> int:
 
 
 def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Values]:
-    """Steps on the full matrix, first in float32, with g recomputed in float64; returns KKT conditions and K."""
+    """Steps on the full matrix, first in float32, with g recomputed in float64; returns KKT conditions and K.
+
+    Where they are many, an interior point method takes over; if it cannot, they continue.
+    """
     tol, progress, limit = budget.tol, budget.progress, budget.max_iter
     order: Any = slice(None) if problem.groups is None else np.argsort(problem.groups, kind="stable")
     K, groups = _values(problem, order), problem.group_of[order]
@@ -80,13 +86,17 @@ def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Value
     if not largest < np.inf:
         require_finite(diagonal)
     kkt, moved = _kkt(problem, state, K), True
+    many = min(STEPS_TO_JUMP * problem.n, limit) if is_simple(problem) else limit
     single = max(largest, float(np.abs(state.g).max())) < FLOAT32_LIMIT
     for _ in range(SMALL_CHECKS):
         state.stopped |= progress is not None and bool(progress(SMO_STEPS, kkt.violation))
         if kkt.violation <= tol or state.steps >= limit or state.stopped or not moved:
             break
+        if state.steps >= many:
+            kkt, many = jump(problem, state, kkt, K.dense(), tol), limit
+            continue
         before, c, g = state.steps, state.c[order], state.g[order] - kkt.middle[groups]
-        aim, most = 0.5 * tol, limit - before
+        aim, most = 0.5 * tol, many - before
         if single:  # as far as float32 resolves the derivatives
             aim, most = max(aim, FLOAT32_STEPS * float(np.abs(g).max())), min(most, STEPS_EACH * problem.n)
             held = diagonal.astype(np.float32), *box, spans(groups, K.columns[order], SPAN)
