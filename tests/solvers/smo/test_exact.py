@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import box_cases
 import numpy as np
 import pytest
@@ -75,6 +77,16 @@ def test_sums_that_steps_have_rounded_are_put_right():
     exact.rebalance(problem, state)
     assert abs(state.c.sum()) < 1e-13
     np.testing.assert_allclose(state.g, K @ state.c - problem.targets, atol=1e-12)
+
+
+def test_sums_are_not_corrected_by_coefficients_at_the_kink():
+    """Theirs are the boxes with the most room, but off zero they would violate the KKT conditions by 2 epsilon."""
+    problem = replace(box_cases.classification(4), lower=-np.ones(4), upper=np.ones(4), epsilon=0.1)
+    c = np.array([0.0, 0.4, -0.5, 0.1 + 1e-9])
+    state = State(c.copy(), box_cases.dense(problem) @ c - problem.targets, problem.gram, Submatrix(problem.gram))
+    exact.rebalance(problem, state)
+    assert abs(state.c.sum()) < 1e-15
+    np.testing.assert_array_equal(np.flatnonzero(state.c != c), [2])
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -25,10 +25,10 @@ def jumped(problem, tol, c=None):
 
 
 def objective(problem, c):
-    return 0.5 * c @ box_cases.dense(problem) @ c - problem.targets @ c
+    return 0.5 * c @ box_cases.dense(problem) @ c - problem.targets @ c + problem.epsilon * np.abs(c).sum()
 
 
-def random_problem(seed):
+def random_problem(seed, epsilon):
     """Boxes of any size, some of them empty, with given sums over one or two groups; and a feasible start."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 50))
@@ -37,8 +37,8 @@ def random_problem(seed):
     lower[fixed], upper[fixed] = 0.0, 0.0
     groups = rng.permutation(np.arange(n) % 2) if seed % 4 > 1 else np.zeros(n, int)
     start = np.where(groups == 0, 0.3, 0.1) * upper
-    problem = BoxProblem(Gram(RBF(1.0), rng.normal(size=(n, 3))), rng.normal(size=n), lower, upper, 0.0, groups)
-    return BoxProblem(problem.gram, problem.targets, lower, upper, 0.0, groups, np.bincount(groups, start)), start
+    gram, totals = Gram(RBF(1.0), rng.normal(size=(n, 3))), np.bincount(groups, start)
+    return BoxProblem(gram, rng.normal(size=n), lower, upper, epsilon, groups, totals), start
 
 
 def iris(gamma, C):
@@ -48,9 +48,10 @@ def iris(gamma, C):
     return box_cases.hinge(Gram(RBF(1.0 / np.sqrt(2.0 * gamma)), X), np.where(y[50:] == 1, 1.0, -1.0), C)
 
 
-def test_solutions_are_those_of_steps():
-    for seed in range(100):
-        problem, start = random_problem(seed)
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.1, 1.0])
+def test_solutions_are_those_of_steps(epsilon):
+    for seed in range(100 if epsilon == 0.0 else 30):
+        problem, start = random_problem(seed, epsilon)
         steps = smo.solve(problem, box_cases.budget(1e-10), "", start)
         state, _, after = jumped(problem, 1e-8, start)
         assert after.violation <= 1e-8
@@ -73,6 +74,15 @@ def test_bounds_far_from_the_solution_take_few_steps(gamma, C):
     assert objective(problem, found.coef) <= objective(problem, c) + 1e-6 * abs(objective(problem, c))
 
 
+def test_regression_with_bounds_far_from_the_solution_takes_few_steps():
+    X = load_iris().data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    problem = BoxProblem(Gram(RBF(2.0), X[:, :3]), X[:, 3], np.full(150, -1e6), np.full(150, 1e6), 0.1)
+    found = smo.solve(problem, box_cases.budget(1e-3), "")
+    assert found.certificate.converged
+    assert found.certificate.iterations <= 2 * small.STEPS_TO_JUMP * problem.n
+
+
 def test_the_unit_of_the_kernel_does_not_matter():
     problem = iris(1e-2, 1e6)
     found = [
@@ -88,12 +98,13 @@ def test_the_unit_of_the_kernel_does_not_matter():
 
 def test_other_duals_are_left_to_steps():
     problem = iris(1.0, 1.0)
-    box = problem.targets, problem.lower, problem.upper
-    unbounded = BoxProblem(problem.gram, box[0], np.where(box[0] < 0.0, -np.inf, 0.0), problem.upper)
+    unbounded = replace(problem, lower=np.where(problem.targets < 0.0, -np.inf, 0.0))
     assert is_simple(problem)
-    assert not is_simple(BoxProblem(problem.gram, *box, 0.1))
     assert not is_simple(unbounded)
-    assert not is_simple(box_cases.classification(500))
+    larger = box_cases.classification(201)
+    assert is_simple(larger)
+    assert not is_simple(replace(larger, epsilon=0.1))  # whose coefficients have two parts each
+    assert not is_simple(box_cases.classification(401))
 
 
 def test_nothing_changes_without_a_positive_semidefinite_matrix():

@@ -49,10 +49,12 @@ def exact_kkt(problem: BoxProblem, state: State, index: np.ndarray) -> KKT:
 
 
 def rebalance(problem: BoxProblem, state: State) -> None:
-    """Correct sums over groups for the rounding of steps, by the coefficient farthest from its bounds."""
+    """Correct sums over groups for the rounding of steps, by the coefficient farthest from its bounds and the kink."""
     off = problem.sums - np.bincount(problem.group_of, state.c, minlength=problem.n_groups)
     for s in np.flatnonzero(off):
         room = np.minimum(problem.upper - state.c, state.c - problem.lower)
+        if problem.epsilon > 0.0:
+            room = np.minimum(room, np.abs(state.c))
         i = int(np.where(problem.group_of == s, room, -np.inf).argmax())
         if room[i] > abs(off[s]):
             state.c[i] += off[s]

@@ -20,7 +20,7 @@ from representer.solvers.smo.polish import better
 from representer.solvers.smo.state import KKT, State
 
 INTERIOR_UP_TO = 400
-"""Coefficients up to which a dual is solved this way; its two float64 matrices are then small next to other memory."""
+"""Coefficients, or their parts, up to which a dual is solved this way: its two float64 matrices are small then."""
 NEWTON_STEPS = 100
 """Newton steps, of which most duals take 10 to 40."""
 TO_BOUND = 0.995
@@ -32,12 +32,9 @@ LEFT_OVER = 0.1
 
 
 def is_simple(problem: BoxProblem) -> bool:
-    """Whether a dual is small, without a kink and bounded, so that `jump` may solve it."""
-    return (
-        problem.n <= INTERIOR_UP_TO
-        and problem.epsilon == 0.0
-        and bool(np.isfinite(problem.upper - problem.lower).all())
-    )
+    """Whether a dual is small and bounded, so that `jump` may solve it."""
+    n = problem.n if problem.epsilon == 0.0 else 2 * problem.n
+    return n <= INTERIOR_UP_TO and bool(np.isfinite(problem.upper - problem.lower).all())
 
 
 def jump(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, tol: float) -> KKT:
@@ -45,29 +42,41 @@ def jump(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, tol: float)
 
     K is the float64 matrix. Where it is not finite or not positive semidefinite, nothing changes.
     """
-    moving = np.flatnonzero(problem.upper > problem.lower)  # all but those of weight zero
-    if not len(moving) or not np.isfinite(K).all():
+    if not (problem.upper > problem.lower).any() or not np.isfinite(K).all():
         return kkt
-    groups, group = np.unique(problem.group_of[moving], return_inverse=True)
-    c, box = problem.lower.copy(), (problem.lower[moving], problem.upper[moving])
-    c[moving] = 0.0
-    sums = problem.sums - np.bincount(problem.group_of, c, minlength=problem.n_groups)
-    block = K if len(moving) == problem.n else K[np.ix_(moving, moving)]
-    A = np.equal.outer(np.arange(len(groups)), group).astype(np.float64)
-    dual = _Dual(block, (problem.targets - K @ c)[moving], *box, A, sums[groups])
+    index, sign, dual = _parts(problem, K)
     try:
         with np.errstate(all="ignore"):  # of an indefinite K
-            c[moving] = _solution(dual, tol)
+            parts = _solution(dual, tol)
     except linalg.LinAlgError:
         return kkt
-    found = replace(state, c=c, g=state.g.copy())
+    found = replace(state, c=np.bincount(index, sign * parts, minlength=problem.n), g=state.g.copy())
     rebalance(problem, found)
     return better(problem, state, kkt, K, found.c)
 
 
+def _parts(problem: BoxProblem, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, _Dual]:
+    """The dual without coefficients whose bounds are both zero, as those of weight zero; their places and signs.
+
+    With a kink, positive and negative parts are coefficients of their own, whose sum is |c|.
+    """
+    n, lower, upper = problem.n, problem.lower, problem.upper
+    sign = np.ones(n)
+    if problem.epsilon > 0.0:
+        sign, lower, upper = np.r_[sign, -sign], np.zeros(2 * n), np.r_[upper, -lower]
+    moving = np.flatnonzero(upper > lower)
+    index, sign = moving % n, sign[moving]
+    groups, group = np.unique(problem.group_of[index], return_inverse=True)
+    A = sign * np.equal.outer(np.arange(len(groups)), group)
+    signed, t = K[np.ix_(index, index)], sign * problem.targets[index] - problem.epsilon
+    signed *= sign
+    signed *= sign[:, None]
+    return index, sign, _Dual(signed, t, lower[moving], upper[moving], A, problem.sums[groups])
+
+
 @dataclass(frozen=True)
 class _Dual:
-    """The quadratic program; the rows of A are indicators of groups."""
+    """The quadratic program; the rows of A are indicators of groups, with the signs of parts."""
 
     K: np.ndarray
     t: np.ndarray
