@@ -68,3 +68,15 @@ def test_rows_that_a_sample_misses_are_left_to_normal_equations():
     assert certificate.converged
     assert certificate.solver == "normal equations"
     assert certificate.reason == "test; conjugate gradients converged slowly"
+    alone = normal_equations.solve(problem, Budget(memory=10**9, tol=1e-6), "test").certificate
+    assert certificate.passes > alone.passes  # those of the attempt are counted
+    assert (
+        certificate.kernel_evaluations - alone.kernel_evaluations == (certificate.passes - alone.passes) * len(X) * 60
+    )
+
+
+def test_steps_of_all_rounds_are_bounded():
+    problem = FiniteRidge(DESIGN, ArrayRows(X, Y), np.array([0.5, 5.0]))
+    certificate = finite_cg.solve(problem, Budget(memory=10**9, tol=1e-12, max_iter=2), "test").certificate
+    assert certificate.iterations == 2
+    assert not certificate.converged

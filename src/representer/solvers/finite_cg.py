@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from representer.problems.finite import FiniteRidge, weights_of
-from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.result import Budget, Certificate, Plan, Result, Work, certificate_of
 from representer.solvers import normal_equations
 from representer.solvers.finite_passes import (
     FLOPS,
@@ -111,27 +111,34 @@ def solve(problem: FiniteRidge, budget: Budget, reason: str, start: Any = None) 
     single = replace(design, basis=design.basis.astype(np.float32))
     sampled = rows_to_sample(problem, budget.tol)
     precondition = partial(Preconditioner(problem, sampled), alpha=alpha)
-    most = min(budget.max_iter, LONG_ROUND * expected_steps(sampled / problem.size, INNER))
+    most = LONG_ROUND * expected_steps(sampled / problem.size, INNER)
     weight = float(problem.rows.total(_weight)[0]) if problem.intercept else 1.0
     w, b = np.zeros((design.basis.rank, len(alpha))), np.zeros(len(alpha))
     point, passes, steps = RidgePoint.at(problem, single, w, b, weight), 1, 0
     size = np.linalg.norm(point.g, axis=0)
     for _ in range(FLOAT32_ROUNDS):
         tol = np.maximum(INNER * np.linalg.norm(point.g, axis=0), 0.3 * budget.tol * size)
-        point, taken = point.improved(problem, single, precondition, tol, most)
+        point, taken = point.improved(problem, single, precondition, tol, min(most, budget.max_iter - steps))
         steps, passes = steps + taken, passes + taken + 1
         slow = np.any(np.linalg.norm(point.g, axis=0) > tol)
         point = RidgePoint.at(problem, exact, point.w, point.b, weight)
         judgement = problem.judge(point.w, point.b, (point.g, point.squares, size))
-        if slow or judgement.residuals.max() <= budget.tol:
+        if slow or steps >= budget.max_iter or judgement.residuals.max() <= budget.tol:
             break
     if judgement.residuals.max() > budget.tol and steps < budget.max_iter:
-        return normal_equations.solve(problem, budget, f"{reason}; conjugate gradients converged slowly")
+        result = normal_equations.solve(problem, budget, f"{reason}; conjugate gradients converged slowly")
+        return replace(result, certificate=_with_work(result.certificate, problem, passes, perf_counter() - begin))
     precision = "float32 products, float64 residuals" if single.basis.dtype == np.float32 else "float64"
     bytes_, seconds = cost(problem, budget).bytes, perf_counter() - begin
     reads = passes + problem.intercept
     work = Work("conjugate gradients in the span", reason, max(steps, 1), bytes_, seconds, precision, reads)
     return Result(point.w, point.b, certificate_of([judgement], work, budget.tol, passes * problem.n * problem.size))
+
+
+def _with_work(certificate: Certificate, problem: FiniteRidge, passes: int, seconds: float) -> Certificate:
+    """The certificate with the passes made before; ``seconds`` are those of the whole fit."""
+    evaluations = certificate.kernel_evaluations + passes * problem.n * problem.size
+    return replace(certificate, passes=certificate.passes + passes, kernel_evaluations=evaluations, seconds=seconds)
 
 
 def _weight(X: Any, y: Any, w: Any) -> tuple:

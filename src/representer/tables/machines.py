@@ -290,7 +290,7 @@ def _strength(make: Any, target: Target, searched: Any, rows: Any, y: np.ndarray
 
 
 def _folds(order: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
-    """Quarters of some rows, each class spread over them; those whose rest has one class only are left out."""
+    """Four folds with the classes in proportion; folds without which only one class would remain are left out."""
     if y.dtype.kind not in "OU":
         return np.array_split(order, 4)
     order = order[np.argsort(y[order], kind="stable")]
