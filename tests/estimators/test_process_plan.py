@@ -57,6 +57,22 @@ def test_posterior_that_is_taken(rng, noise, memory, kind):
     assert type(posterior(RBF(1.0), X, np.full(300, noise), planned, asked(memory=memory))) is kind
 
 
+@pytest.mark.parametrize(("noise", "sizes"), [(0.1, [100, 300]), (3e-5, [100])])
+def test_a_sample_shows_that_a_float32_factor_of_all_inputs_is_not_needed(rng, monkeypatch, noise, sizes):
+    factored = []
+
+    class Counted(SinglePosterior):
+        def __init__(self, kernel, X, given, **options):
+            factored.append(len(given))
+            super().__init__(kernel, X, given, **options)
+
+    monkeypatch.setattr(process_plan, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(process_plan, "SinglePosterior", Counted)
+    found = posterior(RBF(1.0), rng.normal(size=(300, 3)), np.full(300, noise), plan(9000, 1, 8, asked()), asked())
+    assert factored == sizes
+    assert type(found) is (Counted if noise == 0.1 else ExactPosterior)
+
+
 @pytest.mark.parametrize("normalize_y", [False, True])
 def test_beyond_the_direct_range_a_fit_predicts_the_same(rng, monkeypatch, normalize_y):
     X, new = rng.normal(size=(200, 2)), rng.normal(size=(30, 2))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from representer.estimators.inputs import evenly_spaced, take
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.processes.gaussian import doubled
@@ -23,6 +24,8 @@ SINGLE_UP_TO = 20_000
 """Inputs up to which the posterior uses a float32 factor where that fits the memory."""
 SEARCH_ROWS = 2000
 """Inputs on which hyper-parameters are found beyond CHOLESKY_UP_TO."""
+SAMPLE_ROWS = 1000
+"""Inputs on which the precision of a float32 factor is tried before it is computed on all of them."""
 GRADIENT_SECONDS = 1.5e-11
 """Seconds / n^3 of the objective with its gradient: a factorisation, its inverse, and products of both."""
 SINGLE = "with a float32 factor, which variances use, too; float64 where that is not precise enough"
@@ -98,7 +101,7 @@ def posterior(kernel: Kernel, X: Any, noise: Any, plan: Plan, asked: Asked) -> E
     noise = np.broadcast_to(np.asarray(noise, np.float64), checks.number_of(X))
     options: Any = {"tol": asked.tol, "threads": asked.threads}
     memory, fits = working_memory(asked.memory), fits_double(len(noise), asked.memory)
-    if plan.form == SINGLE and noise.min() > 0:
+    if plan.form == SINGLE and noise.min() > 0 and not (fits and _is_imprecise(kernel, X, noise, options)):
         single = SinglePosterior(kernel, X, noise, memory=memory, **options)
         if single.precise or (single.usable and not fits):
             return single
@@ -106,6 +109,17 @@ def posterior(kernel: Kernel, X: Any, noise: Any, plan: Plan, asked: Asked) -> E
     if is_direct(plan) or (plan.form == SINGLE and fits):
         return ExactPosterior(kernel, doubled(X), noise, **options)
     return IterativePosterior(kernel, X, noise, memory=memory, **options)
+
+
+def _is_imprecise(kernel: Kernel, X: Any, noise: np.ndarray, options: dict[str, Any]) -> bool:
+    """Whether some of the inputs show that a float32 factor of all of them would not be precise enough.
+
+    Its relative error in variances grows with the square root of the number of inputs: variances fall as their inverse,
+    rounding errors as that of its root.
+    """
+    some = evenly_spaced(len(noise), SAMPLE_ROWS)
+    sample = SinglePosterior(kernel, take(X, some, kernel), noise[some], **options)
+    return sample.imprecision * np.sqrt(len(noise) / len(some)) > 1.0
 
 
 def advice_on(factor: Any) -> list[str]:

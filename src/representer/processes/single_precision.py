@@ -45,17 +45,23 @@ class SinglePosterior(CorrectedPosterior):
         return self.L is not None and self._checked[0].certificate.converged
 
     @cached_property
-    def precise(self) -> bool:
-        """Whether variances from the factor alone are precise enough at a sample of the inputs.
+    def imprecision(self) -> float:
+        """The largest relative error of variances from the factor alone at a sample of inputs, relative to the allowed.
 
         The variance is smallest at training inputs, and so the fraction of it due to rounding is largest there.
         """
         if not self.usable:
-            return False
+            return np.inf
         result, columns, prior = self._checked
         exact, missing = self._squares(columns, result)
         error = np.abs(self._by_factor(columns) - exact) + missing
-        return bool(np.all(error <= OF_VARIANCES * self.budget.tol * (prior - exact)))
+        allowed = OF_VARIANCES * self.budget.tol * (prior - exact)
+        return float((error / allowed).max()) if np.all(allowed > 0.0) else np.inf
+
+    @property
+    def precise(self) -> bool:
+        """Whether variances from the factor alone are precise enough."""
+        return self.imprecision <= 1.0
 
     @property
     def _checked(self) -> tuple[Result, np.ndarray, np.ndarray]:
