@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from representer.io.tensor_layout import TYPE_NAMES
+from representer.io.tensor_layout import PADDING, TYPE_NAMES
 
 STRANGE = [
     *(None, True, -1, 0, 3, 10**40, 1e308, "", "RBF", "object", "C", "F", "O"),
@@ -52,6 +52,8 @@ class Damages:
         self.drawn = iter(())
         self.rest = b""  # of the hash: all arrays behind the document
         for name in self.names:
+            if name == PADDING:  # which is not read
+                continue
             start, stop = entries[name]["data_offsets"]
             kind, shape = TYPE_NAMES[entries[name]["dtype"]], tuple(entries[name]["shape"])
             self.rest += f"{name} {kind} {shape}".encode() + self.data[start:stop]

@@ -9,7 +9,7 @@ import polars  # noqa: F401
 import pytest
 from each_case import each
 
-from representer.io import packing
+from representer.io.allowance import Allowance, MemoryLimitError
 from representer.io.node_reader import LoadError, Reader
 from representer.io.values import Writer
 from representer.tables.outcome import Coverage
@@ -47,13 +47,13 @@ COLLECTIONS = [
 def test_objects_take_what_is_announced(value):
     writer = Writer()
     writer.slot(value, "value")
-    reader = Reader(dict(writer.arrays))
+    reader = Reader(dict(writer.arrays), allowance := Allowance(0))
     tracemalloc.start()
     reader.read(writer.nodes)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < writer.objects + 16_000
-    assert reader._objects <= writer.objects
+    assert allowance.taken <= writer.objects
 
 
 ZEROS = ["b", "?", "u1", "f2", "<f4", "<i8"]
@@ -68,16 +68,18 @@ UNPACKED = [
 
 
 @pytest.mark.parametrize("dtype", ZEROS)
-def test_forged_arrays_of_many_parts_are_not_unpacked(dtype, monkeypatch):
-    monkeypatch.setattr(packing, "SPARE_OBJECT_BYTES", 0)
+def test_forged_arrays_of_many_parts_are_not_unpacked(dtype):
+    size = 100_000 * np.dtype(dtype).itemsize
     for node in UNPACKED:
         arrays = {"0": np.zeros(100_000, dtype), "2": np.zeros(0, np.int64)}
         tracemalloc.start()
-        with suppress(LoadError):
-            Reader(arrays).read([["array", "0", "C"], ["list", []], ["array", "2", "C"], node])
+        with suppress(LoadError, MemoryLimitError):
+            Reader(arrays, Allowance(size, limit=size)).read(
+                [["array", "0", "C"], ["list", []], ["array", "2", "C"], node]
+            )
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < (1 + packing.OBJECT_FACTOR) * 100_000 * np.dtype(dtype).itemsize + 50_000, node
+        assert peak < size + 50_000, node
 
 
 def endless(kind):
@@ -101,19 +103,19 @@ HASHED = [
 def test_values_of_endless_parts_are_refused(kind, node):
     nodes = [*endless(kind), ["array", "0", "C"], ["object", "kernels.RBF", {}, {}], node]
     with pytest.raises(LoadError, match="value 63"):
-        Reader({"0": np.zeros(3)}).read(nodes)
+        Reader({"0": np.zeros(3)}, Allowance(0)).read(nodes)
 
 
 def test_records_in_keys_are_counted():
     nodes = [["tuple", []], *(["record", "Coverage", {"level": [i], "covered": [i]}] for i in range(60))]
     with pytest.raises(LoadError, match="too many parts"):
-        Reader({}).read([*nodes, ["set", [TOP]]])
+        Reader({}, Allowance(0)).read([*nodes, ["set", [TOP]]])
 
 
 def test_nested_keys_are_read():
     value = {(i, (f"{i}", frozenset({i, (i, i)}))): {(i,)} for i in range(100)}
     writer = Writer()
     root = writer.slot(value, "value")
-    reader = Reader(writer.arrays)
+    reader = Reader(writer.arrays, Allowance(0))
     reader.read(writer.nodes)
     assert reader.value(root) == value

@@ -9,6 +9,7 @@ from each_case import each
 from scipy import sparse
 
 from representer import Function, KernelMachine
+from representer.io.allowance import Allowance
 from representer.io.node_reader import LoadError, Reader
 from representer.io.values import SaveError, Writer
 from representer.kernels import (
@@ -36,7 +37,7 @@ def written(value):
 
 
 def read(document, arrays):
-    reader = Reader(arrays)
+    reader = Reader(arrays, Allowance(0))
     reader.read(document["nodes"])
     return reader.value(document["root"])
 
@@ -268,4 +269,4 @@ TWO_COLUMNS = [["array", "1", "C"], ["array", "few", "C"]]
 def test_faults_are_named(nodes, fault):
     arrays = {"1": np.zeros(3), "u": np.zeros(3, np.uint8), "ends": np.array([2, 1, 3]), "few": np.zeros(2)}
     with pytest.raises(LoadError, match=fault):
-        Reader(arrays).read(nodes)
+        Reader(arrays, Allowance(0)).read(nodes)

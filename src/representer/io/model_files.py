@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import os
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from representer.io.allowance import Allowance, MemoryLimitError, json_bytes
 from representer.io.node_reader import LoadError, Reader
-from representer.io.packing import demand_memory
-from representer.io.tensor_layout import LayoutError, demand_room, read_layout, write_layout
+from representer.io.tensor_layout import LayoutError, read_layout, write_layout
 from representer.io.values import Writer
 
-FORMAT = 2
+FORMAT = 3
 """Format version, raised whenever older versions could not read what is written."""
 LONGEST_DOCUMENT = 2**26
 """Largest number of bytes of JSON: safetensors allows headers of up to 100 MB."""
+PIECE = 2**16
+"""Characters of a document that are hashed at a time."""
 
 __all__ = ["LoadError", "load", "save"]
 
@@ -58,9 +61,8 @@ def save(model: Any, path: Any) -> None:
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        demand_memory(writer.objects, sum(array.nbytes for array in writer.arrays.values()))
         with beside.open("wb") as file:
-            write_layout(file, writer.arrays, metadata)
+            write_layout(file, writer.arrays, metadata, json_bytes(document) + writer.objects)
         os.replace(beside, target)
     except LayoutError as error:
         beside.unlink(missing_ok=True)
@@ -70,48 +72,66 @@ def save(model: Any, path: Any) -> None:
         raise
 
 
-def load(source: Any) -> Any:
+def load(source: Any, memory: int | None = None) -> Any:
     """The model that `save` wrote. No code from the file is executed; a damaged or foreign file raises `LoadError`.
 
     Parameters
     ----------
     source : str, path, or bytes
         The path of the file, or its contents.
+    memory : int, optional
+        Bytes that it may take; twice the size of the file and 8 MiB by default, which is enough for all files of this
+        format. Files of formats 1 and 2 that you trust may need more.
     """
-    name = "The model" if isinstance(source, bytes | bytearray) else f"{source}"
-    content = bytearray(source if isinstance(source, bytes | bytearray) else Path(source).read_bytes())
+    is_bytes = isinstance(source, bytes | bytearray)
+    name = "The model" if is_bytes else f"{source}"
     try:
-        arrays, metadata = read_layout(content)
+        with BytesIO(source) if is_bytes else Path(source).open("rb") as file:
+            allowance = Allowance(len(source) if is_bytes else os.fstat(file.fileno()).st_size, memory)
+            arrays, metadata = read_layout(file, allowance)
+        version, document = metadata.get("format", ""), metadata.get("document", "")
+        _require_known(name, version)
+        if len(document) > LONGEST_DOCUMENT or _digest(document, arrays) != metadata.get("sha256"):
+            raise LoadError(f"{name} is damaged: its content does not match its hash. Copy or save it again.")
+        return _read(document, arrays, allowance, name)
     except LayoutError as error:
         raise LoadError(
             f"{name} is not a model file, or only part of one: {error}; give a file written by save, or copy it again."
         ) from None
-    version, document = metadata.get("format", ""), metadata.get("document", "")
+    except MemoryLimitError as error:
+        raise LoadError(f"{name} is too small for what it holds: {error}; if you trust it, set memory=.") from None
+
+
+def _require_known(name: str, version: str) -> None:
+    """Raise unless this library reads the format."""
     if not (version.isascii() and version.isdecimal() and len(version) < 10):
         raise LoadError(f"{name} is a safetensors file, but not a model of this library.")
     if int(version) > FORMAT:
         raise LoadError(f"{name} has format {version}, newer than {FORMAT}, the latest known here; update representer.")
-    if len(document) > LONGEST_DOCUMENT or _digest(document, arrays) != metadata.get("sha256"):
-        raise LoadError(f"{name} is damaged: its content does not match its hash. Copy or save it again.")
+
+
+def _read(text: str, arrays: dict[str, np.ndarray], allowance: Allowance, name: str) -> Any:
+    """The value that a document describes."""
     try:
-        demand_room(document, len(content))
-        return _read(json.loads(document), arrays)
+        allowance.take(json_bytes(text), f"{len(text)} bytes of JSON")
+        document = json.loads(text)
+        if not isinstance(document, dict):
+            raise LoadError("it has no table of values")
+        reader = Reader(arrays, allowance)
+        reader.read(document.get("values"))
+        return reader.value(document.get("root"))
+    except MemoryLimitError:
+        raise
     except (LoadError, ValueError, RecursionError) as error:
         raise LoadError(f"{name} is damaged: {error}.") from None
     except ImportError as error:
         raise LoadError(f"{name} holds a data frame of a library that is missing here: {error}; install it.") from None
 
 
-def _read(document: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if not isinstance(document, dict):
-        raise LoadError("it has no table of values")
-    reader = Reader(arrays)
-    reader.read(document.get("values"))
-    return reader.value(document.get("root"))
-
-
 def _digest(document: str, arrays: dict[str, np.ndarray]) -> str:
-    digest = sha256(document.encode("utf-8", "surrogatepass"))
+    digest = sha256()
+    for start in range(0, len(document), PIECE):  # its bytes as a whole would take as much memory again
+        digest.update(document[start : start + PIECE].encode("utf-8", "surrogatepass"))
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())

@@ -9,16 +9,19 @@ import numpy as np
 from scipy import sparse
 
 from representer.functions import Function
+from representer.io.allowance import Allowance, MemoryLimitError
 from representer.io.frames import frame_of
 from representer.io.packing import (
     COLLECTED,
     PLAIN_ARRAYS,
+    SPLIT_BYTES,
     bounds,
     collection_bytes,
     column_bytes,
-    demand_memory,
+    csr_bytes,
     merged,
     object_bytes,
+    one_collection_bytes,
     record_bytes,
     text_bytes,
     words_bytes,
@@ -43,14 +46,14 @@ class LoadError(ValueError):
 class Reader:
     """Builds values from nodes, after checks; raises LoadError for anything that a Writer would not produce."""
 
-    def __init__(self, arrays: dict[str, np.ndarray]):
-        self.arrays = arrays
+    def __init__(self, arrays: dict[str, np.ndarray], allowance: Allowance):
+        self.arrays, self.allowance = arrays, allowance
         self.values: list[Any] = []
         self._levels: list[int] = []
         self._level = 0
         self._taken: set[int] = set()
         self._stored = sum(array.nbytes for array in arrays.values())
-        self._objects = self._hashed = 0
+        self._hashed = 0
 
     def read(self, nodes: Any) -> None:
         """Read all nodes into ``values``."""
@@ -64,6 +67,8 @@ class Reader:
                 value = build(*node[1:])  # type: ignore[misc]
             except LoadError as error:
                 raise LoadError(f"value {i}: {error}") from None
+            except MemoryLimitError:
+                raise
             except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
                 raise LoadError(f"value {i} ({node[0]}) is not as it was saved: {error}") from None
             _require(self._level < MOST_LEVELS, f"value {i} is nested {MOST_LEVELS} levels deep")
@@ -92,8 +97,7 @@ class Reader:
 
     def _allow(self, taken: int) -> None:
         """Raise before objects are made that would take too much memory."""
-        self._objects += taken
-        demand_memory(self._objects, self._stored)
+        self.allowance.take(taken, "its words, numbers and sets")
 
     def _keys(self, keys: Iterable) -> Iterable:
         """Values that are to be hashed: a tuple of two equal tuples of two equal tuples has very many parts."""
@@ -133,27 +137,30 @@ class Reader:
         return found
 
     def _read_list(self, slots: list) -> list:
-        return [self.value(slot) for slot in _listed(slots)]
+        return self._collected("list", [self.value(slot) for slot in _listed(slots)])
 
     def _read_tuple(self, slots: list) -> tuple:
-        return tuple(self._read_list(slots))
+        return self._collected("tuple", [self.value(slot) for slot in _listed(slots)])
 
     def _read_set(self, slots: list) -> set:
-        return set(self._keys(self._read_list(slots)))
+        return self._collected("set", [self.value(slot) for slot in _listed(slots)])
 
     def _read_frozenset(self, slots: list) -> frozenset:
-        return frozenset(self._keys(self._read_list(slots)))
+        return self._collected("frozenset", [self.value(slot) for slot in _listed(slots)])
 
     def _read_dict(self, pairs: list) -> dict:
         return self._collected("dict", [(self.value(key), self.value(part)) for key, part in _listed(pairs)])
 
     def _read_packed(self, slot: Any, kind: str) -> Any:
-        values = self._unpacked(slot)
-        self._allow(collection_bytes(kind, np.array([len(values)])))
-        return self._collected(kind, values)
+        return self._collected(kind, self._unpacked(slot))
 
     def _collected(self, kind: str, values: list) -> Any:
         """A collection of values, or of pairs."""
+        self._allow(one_collection_bytes(kind, len(values)))
+        return self._made(kind, values)
+
+    def _made(self, kind: str, values: list) -> Any:
+        """A collection whose memory has been counted."""
         if kind in ("set", "frozenset"):
             return COLLECTED[kind](self._keys(values))
         if kind == "dict":
@@ -191,11 +198,12 @@ class Reader:
     def _read_split(self, slot: Any, ends: Any, kind: str) -> list:
         joined = self._once(self._array(slot)) if kind == "array" else self._unpacked(slot)
         row = self._row(ends, np.int64)
+        self._allow(SPLIT_BYTES * len(row))
         pairs = bounds(row, len(joined))
         self._allow(collection_bytes(kind, np.diff(row, prepend=0)))
         if kind == "array":
             return [np.asarray(joined[a:b]) for a, b in pairs]
-        return [self._collected(kind, joined[a:b]) for a, b in pairs]
+        return [self._made(kind, joined[a:b]) for a, b in pairs]
 
     def _read_records(self, name: str, fields: Any) -> list:
         kind, columns = RECORDS[name], [self._unpacked(slot) for slot in fields.values()]
@@ -234,8 +242,10 @@ class Reader:
     def _read_csr(self, data: Any, indices: Any, starts: Any, shape: Any) -> sparse.csr_array:
         rows, columns = _shape(shape)
         parts = [self._array(slot) for slot in (data, indices, starts)]
-        _require(all(part.ndim == 1 for part in parts) and all(part.dtype.kind == "i" for part in parts[1:]), "no CSR")
+        places = all(part.dtype.str in ("<i4", "<i8") for part in parts[1:])
+        _require(all(part.ndim == 1 for part in parts) and places, "no CSR")
         _require(len(parts[2]) == rows + 1 and columns >= 0, "it has other rows")
+        self._allow(csr_bytes(*parts[1:]))
         matrix = sparse.csr_array(tuple(parts), shape=(rows, columns))
         matrix.check_format(full_check=True)
         return matrix
@@ -253,7 +263,7 @@ class Reader:
             pass
         named = {name: (kind, self._once(values), levels) for name, kind, values, levels in columns}
         _require(len(named) == len(columns), "two columns have one name")
-        self._allow(sum(column_bytes(values, levels) for _, values, levels in named.values()))
+        self._allow(sum(column_bytes(*column) for column in named.values()))
         return frame_of(named, library)
 
     def _read_graphs(self, parts: Any) -> Graphs:

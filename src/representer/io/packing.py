@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from representer.io.registry import CLASS_NAMES, RECORDS
-from representer.io.tensor_layout import TYPE_NAMES, LayoutError
+from representer.io.tensor_layout import TYPE_NAMES
 
 COLLECTIONS: dict[type, str] = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset", dict: "dict"}
 COLLECTED: dict[str, Any] = {kind: made for made, kind in COLLECTIONS.items()}
@@ -17,15 +17,19 @@ PLAIN_ARRAYS = "biuf"
 """Kinds of arrays that a file holds as they are."""
 LONG = 16
 """Smallest length of a collection that is packed."""
-OBJECT_FACTOR, SPARE_OBJECT_BYTES = 8, 2**29
-"""Unpacked objects may take this many times the bytes of all arrays, and the spare bytes: numbers and most words stay
-below the factor, sets take up to 29 times their bytes."""
 OBJECT_BYTES = {"numbers": 40, "scalars": 40, "texts": 88, "merged": 24, "array": 144} | {
     **{"list": 72, "tuple": 64, "set": 240, "frozenset": 240, "dict": 248},
 }
 """Bytes that an object takes, with its place in a list; of a collection, those without parts."""
+COLUMN_BYTES = {False: 1536, True: 5120}
+"""Bytes that a column of a frame takes without its values, and one of a type with levels, gaps or a zone."""
+WORD_BYTES = {"Categorical": 160, "Enum": 160}
+"""Bytes that a word of a column takes, beyond those of Python, where all words are in a table."""
 PART_BYTES = {"list": 8, "tuple": 8, "set": 128, "frozenset": 128, "dict": 64}
-"""Bytes of each place in a collection; those for four parts are in a set or dict from the beginning."""
+"""Bytes of each place in a collection; those for the first parts are in a set or dict from the beginning."""
+SPLIT_BYTES = 32
+"""Bytes that the lengths of parts take while they are found from their ends."""
+HASHED_KINDS, FIRST_PARTS = ("set", "frozenset", "dict"), 4
 
 
 def sort_of(value: Any) -> tuple[str, Any]:
@@ -85,16 +89,25 @@ def words_bytes(words: list) -> int:
 
 def collection_bytes(kind: str, lengths: np.ndarray) -> int:
     """Bytes that collections of these lengths take in a list."""
-    held = lengths[lengths > 4].sum() if kind in ("set", "frozenset", "dict") else lengths.sum()
+    held = lengths[lengths > FIRST_PARTS].sum() if kind in HASHED_KINDS else lengths.sum()
     return object_bytes(kind, len(lengths)) + PART_BYTES.get(kind, 0) * int(held)
 
 
-def column_bytes(values: np.ndarray, levels: Any) -> int:
-    """Bytes that a column of a frame takes beyond its arrays: two copies, and a table of the levels."""
-    return 2 * max(values.dtype.itemsize, 8) * len(values) + (0 if levels is None else 64 * levels.size)
+def one_collection_bytes(kind: str, length: int) -> int:
+    """Bytes that one collection takes in a list."""
+    held = 0 if kind in HASHED_KINDS and length <= FIRST_PARTS else length
+    return object_bytes(kind, 1) + PART_BYTES[kind] * held
 
 
-def demand_memory(taken: int, stored: int) -> None:
-    """Raise if objects of so many bytes are too many for arrays of ``stored`` bytes."""
-    if taken > OBJECT_FACTOR * stored + SPARE_OBJECT_BYTES:
-        raise LayoutError(f"its words, numbers and sets would take {taken / 1e6:.3g} MB")
+def csr_bytes(indices: np.ndarray, starts: np.ndarray) -> int:
+    """Bytes that the check of a sparse matrix takes: differences of starts, and narrower copies of wide places."""
+    return 16 * len(starts) + sum(4 * len(places) for places in (indices, starts) if places.itemsize == 8)
+
+
+def column_bytes(kind: str, values: np.ndarray, levels: Any) -> int:
+    """Bytes that a column of a frame takes beyond its arrays: its head, two copies, and a table of the levels."""
+    table = 0 if levels is None else 128 * levels.size
+    if values.dtype.kind != "O":
+        return COLUMN_BYTES[bool(kind)] + 2 * max(values.dtype.itemsize, 8) * len(values) + table
+    letters = sum(len(value) for value in values if type(value) is str)
+    return COLUMN_BYTES[True] + WORD_BYTES.get(kind, 48) * len(values) + 4 * letters + table

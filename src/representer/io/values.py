@@ -28,9 +28,12 @@ from representer.io.packing import (
     COLLECTIONS,
     LONG,
     PLAIN_ARRAYS,
+    SPLIT_BYTES,
     collection_bytes,
     column_bytes,
+    csr_bytes,
     object_bytes,
+    one_collection_bytes,
     record_bytes,
     sort_of,
     text_bytes,
@@ -81,6 +84,7 @@ class Writer:
             return self._collection(value, path)
         if sparse.issparse(value) and value.ndim == 2:
             csr = sparse.csr_array(value)
+            self.objects += csr_bytes(csr.indices, csr.indptr)
             parts = [self.slot(part, path) for part in (csr.data, csr.indices, csr.indptr)]
             return ["csr", *parts, list(map(int, csr.shape))]
         if library := library_of(value):
@@ -107,7 +111,7 @@ class Writer:
 
     def _frame(self, frame: Any, library: str, path: str) -> list:
         columns = columns_of(frame, library)
-        self.objects += sum(column_bytes(values, levels) for _, values, levels in columns.values())
+        self.objects += sum(column_bytes(*column) for column in columns.values())
         parts = [list(columns), *map(list, zip(*columns.values(), strict=True))]
         return ["columns", library, *(self.slot(part, path) for part in parts)]
 
@@ -117,8 +121,9 @@ class Writer:
             listed = list(values.items()) if kind == "dict" else list(values)
             if kind == "list":
                 return self._packed(listed, path)
-            self.objects += collection_bytes(kind, np.array([len(values)]))
+            self.objects += one_collection_bytes(kind, len(values))
             return ["packed", self.slot(listed, path), kind]
+        self.objects += one_collection_bytes(kind, len(values))
         if kind == "dict":
             return [kind, [[self.slot(key, path), self.slot(values[key], f"{path}[{key!r}]")] for key in values]]
         return [kind, [self.slot(value, f"{path}[{i}]") for i, value in enumerate(values)]]
@@ -129,6 +134,7 @@ class Writer:
         known = {sort: code for code, sort in enumerate(dict.fromkeys(sorts))}
         kind, detail = sorts[0]
         if kind == "odd" if len(known) == 1 else len(known) > min(len(values) // LONG, 256):
+            self.objects += one_collection_bytes("list", len(values))
             return ["list", [self.slot(value, f"{path}[{i}]") for i, value in enumerate(values)]]
         if len(known) > 1:
             codes = np.array([known[sort] for sort in sorts], np.uint8)
@@ -145,7 +151,7 @@ class Writer:
             self.objects += record_bytes(len(fields), len(values))
             return ["records", detail, self._slots({name: [getattr(v, name) for v in values] for name in fields}, path)]
         lengths = np.array([len(value) for value in values])
-        self.objects += collection_bytes(kind, lengths)
+        self.objects += SPLIT_BYTES * len(values) + collection_bytes(kind, lengths)
         items = [value.items() if kind == "dict" else value for value in values]
         joined = np.concatenate(values) if kind == "array" else [part for item in items for part in item]
         return ["split", self.slot(joined, path), self.slot(np.cumsum(lengths), path), kind]
