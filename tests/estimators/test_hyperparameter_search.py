@@ -1,5 +1,6 @@
 """Bounds, priors, starts and minima of the search for hyper-parameters."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 
+from representer import GaussianProcessRegressor, KernelRidge
 from representer.estimators import hyperparameter_search as search
+from representer.estimators.hyperparameters import LogParameters
+from representer.kernels import Brownian, Normalized, RandomWalk, Subsequence
 from representer.testing.kernel_laws import derivative
 
 NAMES = ["factor", "kernel__length_scale[0]", "kernel__length_scale[1]", "left__hurst", "noise"]
@@ -17,7 +21,7 @@ START = np.log([1.0, 2.0, 3.0, 0.5, 0.1])
 def test_bounds_by_default():
     low, high = np.exp(search.log_bounds(NAMES, START, 1e6, None).T)
     np.testing.assert_allclose(low, [1e-3, 2e-3, 3e-3, 5e-4, 1.0])
-    np.testing.assert_allclose(high, [1e9, 2e3, 3e3, 0.999, 1e7])
+    np.testing.assert_allclose(high, [1e9, 2e3, 3e3, 500.0, 1e7])
 
 
 def test_bounds_as_given():
@@ -25,6 +29,32 @@ def test_bounds_as_given():
     low, high = np.exp(search.log_bounds(NAMES, START, 1.0, given).T)
     np.testing.assert_allclose(low[[1, 2, 4]], [1.0, 2.0, 0.01])
     np.testing.assert_allclose(high[[1, 2, 4]], [5.0, 2.0, 0.2])
+
+
+def test_bounds_that_a_kernel_refuses():
+    """hurst is below 1, and decay below one over the squared spectral radius, 1 for a path of two nodes."""
+    for kernel, X, limit in [
+        (2.0 * Brownian(0.5), np.ones((3, 1)), 1.0),
+        (3.0 * RandomWalk(0.01), [np.array([[0.0, 1.0], [1.0, 0.0]])] * 2, 1.0),
+    ]:
+        parameters = LogParameters(kernel, kernel.prepare(X))
+        wide = search.log_bounds(parameters.names, parameters.start, 1.0, None)
+        bounds = search.accepted(wide, parameters.start, parameters.kernel_at, X)
+        assert limit * 0.99 < np.exp(bounds[1, 1]) < limit < np.exp(wide[1, 1])
+        np.testing.assert_array_equal(bounds[0], wide[0])  # those of the factor
+        np.testing.assert_array_equal(bounds[:, 0], wide[:, 0])
+
+
+def test_searches_stay_where_a_kernel_has_values(rng):
+    """Counts of A twice, however far apart: the larger the decay the better, and the largest is 1."""
+    X = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(30)]
+    y = np.array([float(x.count("A") ** 2) for x in X]) + rng.normal(size=30)
+    kernel = Normalized(Subsequence(2, 0.7))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The search for hyper-parameters ended at a bound")
+        ridge = KernelRidge(kernel=kernel, tune="loo").fit(X, y)
+        process = GaussianProcessRegressor(kernel=1.0 * kernel).fit(X, y)
+    assert all(0.7 < each.kernel.decay <= 1.0 for each in (ridge.kernel_, process.kernel_.kernel))
 
 
 @pytest.mark.parametrize("value", [(1.0, 2.0, 3.0), (2.0, 1.0), (0.0, 1.0), (1.0, np.inf), "ab", 3.0, [(1, 2), (3, 4)]])

@@ -256,6 +256,7 @@ class GaussianProcessRegressor(
 
         names, start = unknowns.names, unknowns.start
         bounds = hyperparameter_search.log_bounds(names, start, variance, self.bounds)
+        bounds = hyperparameter_search.accepted(bounds, start, unknowns.kernel_at, X)
         start = start if self.optimizer is None else hyperparameter_search.inside(start, bounds)
         hyperparameter_search.check_priors(names, self.priors, start)
         if self.optimizer is None or not len(start):

@@ -192,6 +192,7 @@ class GaussianProcessClassifier(ClassificationLikelihood, ClassifierMixin, Kerne
         """One class against the rest, with the best hyper-parameters, and the number of kernel values computed."""
         parameters, values = LogParameters(kernel, kernel.prepare(X)), 0
         bounds = hyperparameter_search.log_bounds(parameters.names, parameters.start, 1.0, self.bounds)
+        bounds = hyperparameter_search.accepted(bounds, parameters.start, parameters.kernel_at, X)
         if self.optimizer is not None and len(parameters.start):
 
             def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:

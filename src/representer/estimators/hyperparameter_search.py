@@ -12,12 +12,14 @@ from scipy.optimize import OptimizeResult, minimize
 from sklearn.utils import check_random_state
 
 from representer.estimators.base import warn_user
-from representer.estimators.hyperparameters import largest
 from representer.estimators.progress import Step
+from representer.kernels.base import Kernel
 
 IMPOSSIBLE = 1e100
 """Objective where hyper-parameters have no value; finite, so that a line search can step back."""
 
+BISECTIONS = 10
+"""Halvings of the distance from the start to a bound that a kernel refuses."""
 MEMORY_OF_LBFGS = 20
 """Correction pairs kept: with a dozen hyper-parameters, 20 take a quarter fewer evaluations than 10."""
 STOPPED_EARLY = "scale inputs and targets to variance one, give bounds= that leave out extremes, or a larger max_iter=."
@@ -103,7 +105,6 @@ def log_bounds(names: list[str], start: np.ndarray, variance: float, given: dict
     wide, given = np.log(1000.0), _by_name(given, "bounds", "pairs (low, high)")
     bounds = np.stack([start - wide, start + wide], axis=1)
     for i, name in enumerate(names):
-        bounds[i, 1] = min(bounds[i, 1], largest(name))
         if is_amplitude(name):
             bounds[i] = min(bounds[i, 0], np.log(1e-3 * variance)), max(bounds[i, 1], np.log(1e3 * variance))
         if name == "noise":
@@ -114,6 +115,35 @@ def log_bounds(names: list[str], start: np.ndarray, variance: float, given: dict
     unknown = set(given) - {name.split("[")[0] for name in names} - set(names)
     if unknown:
         raise ValueError(f"There is no hyper-parameter {sorted(unknown)[0]!r} to bound; there are {', '.join(names)}.")
+    return bounds
+
+
+def accepted(bounds: np.ndarray, start: np.ndarray, kernel_at: Callable[[np.ndarray], Kernel], X: Any) -> np.ndarray:
+    """The bounds, narrowed to values that the kernel accepts: some hyper-parameters have a largest one.
+
+    A bound that is refused for these inputs X is moved towards the start by bisection.
+    """
+
+    def accepts(theta: np.ndarray) -> bool:
+        try:
+            kernel_at(theta).prepare(X)
+        except ValueError:
+            return False
+        return True
+
+    bounds, start = bounds.copy(), np.clip(start, *bounds.T)
+    for side in (0, 1):
+        if accepts(bounds[:, side]):
+            continue
+        for i in range(len(start)):
+            theta, inside, outside = start.copy(), start[i], bounds[i, side]
+            theta[i] = outside
+            if accepts(theta):
+                continue
+            for _ in range(BISECTIONS):
+                theta[i] = 0.5 * (inside + outside)
+                inside, outside = (theta[i], outside) if accepts(theta) else (inside, theta[i])
+            bounds[i, side] = inside
     return bounds
 
 

@@ -12,11 +12,6 @@ from representer.kernels.base import Gradients, Kernel
 from representer.processes.likelihood import Value
 
 
-def largest(name: str) -> float:
-    """The logarithm of the largest value of a hyper-parameter with a range of its own, infinity for others."""
-    return np.log(0.999) if name.split("__")[-1] == "hurst" else np.inf
-
-
 def deviation(Y: np.ndarray) -> np.ndarray:
     """The standard deviation of each column; 1 for a column that is constant to rounding."""
     values = Y.std(axis=0)

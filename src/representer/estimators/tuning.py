@@ -15,6 +15,7 @@ from representer.estimators.hyperparameter_search import (
     IMPOSSIBLE,
     Objective,
     Search,
+    accepted,
     check_priors,
     lbfgs,
     log_bounds,
@@ -76,7 +77,7 @@ class Tuning:
     def run(self, kernel: Kernel, strength: float, step: Step = lambda: False) -> Tuned:
         """The search from a kernel with values for all its hyper-parameters, or from the nearest within the bounds."""
         parameters, names, start = self._start(kernel, strength)
-        bounds = self._bounds(names, start, kernel)
+        bounds = self._bounds(parameters, names, start)
         start = np.clip(start, *bounds.T)
         check_priors(names, self.priors, start)
         free = np.flatnonzero(bounds[:, 0] < bounds[:, 1])
@@ -159,10 +160,11 @@ class Tuning:
         columns = np.array([places[tie] for tie in ties], int)
         return np.eye(len(places))[columns], np.unique(columns[np.array(scales, bool)])
 
-    def _bounds(self, names: list[str], start: np.ndarray, kernel: Kernel) -> np.ndarray:
+    def _bounds(self, parameters: LogParameters, names: list[str], start: np.ndarray) -> np.ndarray:
         given = dict(self.bounds or {})
         bounds = log_bounds(names, start, 1.0, {names[-1]: SEARCHED_STRENGTHS[names[-1]]} | given)
-        known = {*names, *(name.split("[")[0] for name in names), *kernel.get_params()}
+        bounds = accepted(bounds, start, lambda theta: parameters.kernel_at(theta[:-1]), self.criterion.X)
+        known = {*names, *(name.split("[")[0] for name in names), *parameters.kernel.get_params()}
         for name in self.fixed:
             if name not in known:
                 raise ValueError(f"There is no hyper-parameter {name!r} to fix; there are {', '.join(names)}.")
@@ -202,8 +204,8 @@ class Tuning:
         are all the same are left out.
         """
         n, order = self.criterion.n, self.criterion.order(seed=0)
-        _, names, start = self._start(kernel, strength)
-        ends = dict(zip(names, np.exp(self._bounds(names, start, kernel)), strict=True))
+        parameters, names, start = self._start(kernel, strength)
+        ends = dict(zip(names, np.exp(self._bounds(parameters, names, start)), strict=True))
         again = replace(self, bounds=ends, max_iter=min(self.max_iter, FEW_STEPS), tol=1e-4)
         rows, found = FIRST_SUBSET, None
         if n <= rows:
