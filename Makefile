@@ -42,6 +42,7 @@ coverage: setup  ## run all tests and report which lines they reach
 
 sklearn-tests: setup  ## run scikit-learn's own tests against representer.drop_in
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/sklearn_tests/run.py -n 2
+	$(PYTEST) -p no:cov -W default --disable-warnings tools/sklearn_tests/estimator_checks.py
 
 lint: setup  ## check style and format
 	$(BIN)/ruff check

@@ -76,8 +76,9 @@ def test_sparse_rows_functions_and_matrices():
 
 def test_weights_that_are_not_positive_leave_samples_out():
     weights = np.where(np.arange(len(X)) % 4, 1.0, -1.0)
-    some = drop_in.SVC().set_params(gamma=0.5).fit(X[weights > 0], LABELS[weights > 0])
-    every = drop_in.SVC(gamma=0.5).fit(X, LABELS, sample_weight=weights)
+    some = drop_in.SVC().fit(X[weights > 0], LABELS[weights > 0])
+    every = drop_in.SVC().fit(X, LABELS, sample_weight=weights)
+    assert every._gamma == pytest.approx(some._gamma, rel=1e-12)
     np.testing.assert_allclose(every.decision_function(X), some.decision_function(X), atol=1e-8)
     with pytest.raises(ValueError, match="same class"):
         drop_in.SVC().fit(X, LABELS, sample_weight=(LABELS == 0) * 1.0)
@@ -85,7 +86,7 @@ def test_weights_that_are_not_positive_leave_samples_out():
 
 def test_balanced_classes_are_counted_without_weights():
     weights = np.linspace(0.1, 2.0, len(X))
-    options = {"class_weight": "balanced", "tol": 1e-8}
+    options = {"class_weight": "balanced", "gamma": 0.5, "tol": 1e-8}
     ours, theirs = (model.fit(X[5:], LABELS[5:], weights[5:]) for model in both("SVC", **options))
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-6)
 

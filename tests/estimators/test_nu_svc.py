@@ -9,11 +9,10 @@ from representer.kernels import RBF
 
 
 @pytest.mark.filterwarnings("ignore:nu = 0.[35] leaves no margin")  # for rows of zeros that have different labels
-def test_scikit_learn_checks():
-    assert faults(NuSVC(nu=0.3)) == []
-    infeasible = "nu = 0.5 is infeasible for the classes of this check, in scikit-learn too"
-    kinds = ("dense", "sparse")
-    assert faults(NuSVC(), {f"check_sample_weight_equivalence_on_{kind}_data": infeasible for kind in kinds}) == []
+@pytest.mark.filterwarnings("ignore:The specified nu is infeasible")
+@pytest.mark.parametrize("nu", [0.5, 0.3])
+def test_scikit_learn_checks(nu):
+    assert faults(NuSVC(nu=nu)) == []
 
 
 def test_nu_bounds_fractions():
@@ -36,10 +35,32 @@ def test_no_margin_is_told():
     assert NuSVC(nu=0.6, kernel=RBF(1.0)).fit(X, y).score(X, y) > 0.75
 
 
-def test_largest_nu():
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    y = np.arange(40) < 10
-    assert NuSVC(nu=0.5).fit(X, y).score(X, y) > 0.5
+def test_infeasible_nu_is_the_largest_feasible_one():
+    X, y = make_classification(60, 4, weights=[0.8], random_state=0)  # 49 and 11 samples
+    with pytest.warns(UserWarning, match="nu = 0.5, but classes as unequal as 1 and 0 allow at most 0.367"):
+        model = NuSVC(nu=0.5, kernel=RBF(1.0), tol=1e-9).fit(X, y)
+    below = NuSVC(nu=22 / 60 - 1e-6, kernel=RBF(1.0), tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), below.decision_function(X), atol=1e-4)
+    assert model.decision_function(X[y == 1]).max() == pytest.approx(1.0)
+
+
+def test_infeasible_nu_of_a_pair_leaves_the_other_pairs():
+    X, y = make_classification(90, 4, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    kept = (y < 2) | (np.cumsum(y == 2) <= 5)
+    X, y = X[kept], y[kept]
+    with pytest.warns(UserWarning, match="classes as unequal as 2 and"):
+        model = NuSVC(kernel=RBF(1.0), tol=1e-9, decision_function_shape="ovo").fit(X, y)
+    pair = NuSVC(kernel=RBF(1.0), tol=1e-9).fit(X[y < 2], y[y < 2])
+    np.testing.assert_allclose(-pair.decision_function(X), model.decision_function(X)[:, 0], atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The specified nu is infeasible")
+def test_infeasible_nu_with_weights_that_have_no_exact_sum():
+    X, y = make_classification(60, 4, weights=[0.8], random_state=0)
+    weights = np.random.default_rng(0).uniform(0.1, 1.0, 60)
+    model = NuSVC(nu=1.0, kernel=RBF(1.0), tol=1e-9).fit(X, y, weights)
+    assert model.decision_function(X[y == 1]).max() == pytest.approx(1.0, abs=1e-6)
+    assert model.n_support_[1] == 11
 
 
 def test_certificate_is_that_of_the_undivided_function():

@@ -89,7 +89,6 @@ def test_a_fit_that_stops_early_warns():
         (SVC(decision_function_shape="one"), "use 'ovr' or 'ovo'"),
         (SVC(kernel="rbg"), "kernel is 'rbg'"),
         (NuSVC(nu=0.0), "nu is 0.0"),
-        (NuSVC(nu=1.0), "infeasible"),
         (SVR(epsilon=-0.1), "epsilon is -0.1"),
         (NuSVR(nu=2.0), "nu is 2.0"),
         (OneClassSVM(nu="half"), "nu is 'half'"),

@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from representer.drop_in.libsvm_inputs import doubled_rows, nonnegative_weights
-from representer.drop_in.named_kernels import PlannedKernel, gamma_for
+from representer.drop_in.named_kernels import PlannedKernel
 from representer.estimators import nu_svc, one_class, svc, svr
 from representer.estimators.base import atomic, own, warn_user
 from representer.estimators.progress import Progress
@@ -56,13 +56,14 @@ class Libsvm(PlannedKernel):
             X = doubled_rows(X if hasattr(X, "shape") else np.asarray(X))
         shape = getattr(self._X_fit if callable(self.kernel) else X, "shape", ())
         self._sparse = sparse.issparse(X)
-        super().fit(X, y, nonnegative_weights(sample_weight, X))  # type: ignore[misc]
+        weights = nonnegative_weights(sample_weight, X)
+        super().fit(X, y, weights)  # type: ignore[misc]
         if callable(self.kernel):  # columns are the function's business
             reset_fitted(self, "n_features_in_")
         self.shape_fit_ = shape if len(shape) > 1 else (_num_samples(X),)
         self.fit_status_ = int(not self.certificate_.converged)  # type: ignore[attr-defined]
         precomputed = self._given_kernel().precomputed
-        self._gamma = 0.0 if precomputed else gamma_for(self.gamma, X)
+        self._gamma = 0.0 if precomputed else self._gamma_for(X, weights)
         if precomputed:  # the support vectors are not known
             self.support_vectors_ = np.empty((0, 0))
         if hasattr(self, "offset_"):
@@ -72,7 +73,7 @@ class Libsvm(PlannedKernel):
         return self
 
     def _definite_kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
-        return self._kernel_for(X)
+        return self._kernel_for(X, weights)
 
     def _most_iterations(self) -> int:
         """LIBSVM takes 0 for a fit without steps."""
@@ -171,7 +172,9 @@ class SVC(Classifier, svc.SVC):
 
     Parameters, attributes and defaults are those of ``sklearn.svm.SVC``. `shrinking` and `cache_size` have no effect:
     kernel values are kept while they are needed and memory allows. Probabilities come from leave-one-out scores instead
-    of five folds, and `random_state` has no effect. `function_`, `certificate_` and `plan` are also available.
+    of five folds, and `random_state` has no effect. A sample of weight 2 is a repeated sample, for ``gamma="scale"``,
+    too, which in scikit-learn is that of the rows without weights; only ``class_weight="balanced"`` counts samples, as
+    there. `function_`, `certificate_` and `plan` are also available.
     """
 
     _parameter_constraints = svm.SVC._parameter_constraints
@@ -217,7 +220,8 @@ class NuSVC(Classifier, nu_svc.NuSVC):
 
     Parameters, attributes and defaults are those of ``sklearn.svm.NuSVC``. What has no effect for `SVC` has none here.
     `class_weight` works as documented there, although LIBSVM ignores it: factors on C by class, for the C of the `SVC`
-    that is the same machine without them.
+    that is the same machine without them. Where classes are too unequal for nu, which is an error there, the largest
+    feasible nu is used, with a warning that says it.
     """
 
     _parameter_constraints = svm.NuSVC._parameter_constraints

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.constant import Constant
 from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
@@ -18,23 +19,24 @@ from representer.kernels.stationary import RBF, Laplacian
 from representer.result import Plan
 
 
-def gamma_for(gamma: Any, X: Any) -> float:
+def gamma_for(gamma: Any, X: Any, weights: np.ndarray | None = None) -> float:
     """The value of gamma for X: "scale" is 1 / (n_columns Var(X)), "auto" and None are 1 / n_columns.
 
-    The variance is that of all entries together; where it is 0, "scale" is 1.
+    The variance is that of all entries together, with weights as repetitions of rows; where it is 0, "scale" is 1.
     """
     if isinstance(gamma, Real):
         return float(gamma)
     if gamma != "scale":
         return 1.0 / X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else np.asarray(X, np.float64).var()
+        rows = X if sparse.issparse(X) else np.asarray(X, np.float64)
+        variance = checks.variance_of_entries(rows, weights)
     if not np.isfinite(variance):
         raise ValueError(
             "The dual coefficients or intercepts are not finite. The input data may contain large values and need to "
             "be preprocessed: the variance of X, from which gamma='scale' is computed, is not finite."
         )
-    return 1.0 / (X.shape[1] * float(variance)) if variance != 0 else 1.0
+    return 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
 
 
 def named_kernel(name: str, gamma: float, degree: float, coef0: float) -> Kernel | None:
@@ -97,11 +99,11 @@ class NamedKernel:
     def _given_kernel(self) -> Kernel:
         return self._named(1.0) or Precomputed()
 
-    def _gamma_for(self, X: Any) -> float:
-        return gamma_for(self.gamma, X)
+    def _gamma_for(self, X: Any, weights: np.ndarray | None = None) -> float:
+        return gamma_for(self.gamma, X, weights)
 
     def _kernel_for(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
-        return Precomputed() if self._by_matrix else self._named(self._gamma_for(X))  # type: ignore[return-value]
+        return Precomputed() if self._by_matrix else self._named(self._gamma_for(X, weights))  # type: ignore[return-value]
 
     def _matrix(self, X: Any, Y: Any = None) -> np.ndarray:
         """All k(x_i, y_j)."""

@@ -27,7 +27,8 @@ class NuSVC(PairwiseClassifier, SupportVectorMachine):
     Parameters
     ----------
     nu : float
-        In (0, 1].
+        In (0, 1]. Two classes of total weights w_1 <= w_2 allow at most 2 w_1 / (w_1 + w_2), at which each sample of
+        the smaller class is a margin error or on the margin. That is used, with a warning, where nu is larger.
     """
 
     _bounded = False
@@ -58,16 +59,26 @@ class NuSVC(PairwiseClassifier, SupportVectorMachine):
         self.threads = threads
         self.verbose = verbose
 
-    def _problem(self, K: Operator, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
+    def _class_weighted(self, codes: np.ndarray, weights: np.ndarray, given: np.ndarray | None) -> np.ndarray:
         check_nu(self.nu)
-        if self.nu * weights.sum() > 2.0 * min(weights[positive].sum(), weights[~positive].sum()):
-            largest = 2.0 * min(weights[positive].sum(), weights[~positive].sum()) / weights.sum()
-            raise ValueError(
-                f"The specified nu is infeasible: nu = {self.nu}, but classes this unequal allow at most {largest:.3g}"
-                "; use a smaller nu."
+        out = super()._class_weighted(codes, weights, given)
+        totals = np.bincount(codes, weights)
+        rare, common = int(totals.argmin()), int(totals.argmax())
+        largest = 2.0 * totals[rare] / (totals[rare] + totals[common])
+        if self.nu > largest:
+            names = self.classes_.tolist()
+            warn_user(
+                f"The specified nu is infeasible: nu = {self.nu}, but classes as unequal as {names[rare]!r} and "
+                f"{names[common]!r} allow at most {largest:.3g}, so that the largest feasible nu is used for them; use "
+                "a smaller nu.",
+                UserWarning,
             )
+        return out
+
+    def _problem(self, K: Operator, positive: np.ndarray, weights: np.ndarray) -> BoxProblem:
+        least = min(weights[positive].sum(), weights[~positive].sum())
+        share = min(0.5 * self.nu * weights.sum(), least) * (1.0 if positive[0] else -1.0)
         second = positive != positive[0]
-        share = 0.5 * self.nu * weights.sum() * (1.0 if positive[0] else -1.0)
         lower, upper = np.where(positive, 0.0, -weights), np.where(positive, weights, 0.0)
         return BoxProblem(K, np.zeros(len(weights)), lower, upper, 0.0, second.astype(int), np.array([share, -share]))
 

@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from representer.estimators.base import KernelEstimator, warn_user
@@ -42,13 +41,7 @@ def usual_scale(X: Any, weights: np.ndarray | None) -> float:
     repetitions of rows.
     """
     rows = checks.vectors(X, "RBF")
-    share = np.full(rows.shape[0], 1.0) if weights is None else weights
-    share = share / share.sum() / rows.shape[1]
-    if sparse.issparse(rows):
-        variance = float(share @ (rows**2).sum(axis=1) - (share @ rows.sum(axis=1)) ** 2)
-    else:
-        off = rows - float(share @ rows.sum(axis=1, dtype=np.float64))
-        variance = float(share @ np.einsum("ij,ij->i", off, off))
+    variance = checks.variance_of_entries(rows, weights)
     return checks.default_scale(float(np.sqrt(0.5 * rows.shape[1] * variance))) if variance > 0.0 else np.sqrt(0.5)
 
 
@@ -197,6 +190,12 @@ def check_nu(nu: Any) -> None:
 
 
 def filled(most: np.ndarray, total: float) -> np.ndarray:
-    """Values between 0 and ``most`` with this total: the first ones at their bound, one in between, the others zero."""
-    before = np.cumsum(most) - most
-    return np.clip(total - before, 0.0, most)
+    """Values between 0 and ``most`` with this total: the first ones at their bound, one in between, the others zero.
+
+    All are at their bounds where the total is that of ``most`` up to rounding, as one just below it would count as
+    free, and decide the intercept.
+    """
+    reached = np.cumsum(most)
+    if total >= reached[-1] * (1.0 - len(most) * np.finfo(np.float64).eps):
+        return most.copy()
+    return np.clip(total - (reached - most), 0.0, most)

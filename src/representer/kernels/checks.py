@@ -149,6 +149,17 @@ def no_overflow(values: np.ndarray, kernel: Any) -> None:
         )
 
 
+def variance_of_entries(rows: Any, weights: np.ndarray | None) -> float:
+    """The variance of all entries of rows together, with weights as repetitions of rows."""
+    share = np.full(rows.shape[0], 1.0) if weights is None else weights
+    share = share / share.sum() / rows.shape[1]
+    if sparse.issparse(rows):
+        sums, squares = (np.asarray(each.sum(axis=1)).ravel() for each in (rows, rows.multiply(rows)))
+        return float(share @ squares - (share @ sums) ** 2)
+    off = rows - float(share @ rows.sum(axis=1, dtype=np.float64))
+    return float(share @ np.einsum("ij,ij->i", off, off))
+
+
 def default_scale(typical: float, name: str = "length_scale") -> float:
     """A default scale: the typical distance of X, or one where that is zero; raise if it overflows."""
     if not np.isfinite(typical):
