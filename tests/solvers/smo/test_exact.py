@@ -62,6 +62,22 @@ def test_violation_is_true_and_the_objective_within_its_rounding(tol, flat, monk
     assert np.any(error) == (not flat or tol != 1e-7)
 
 
+@pytest.mark.parametrize("side", ["g_up", "g_down"])
+def test_gradients_within_their_errors_of_an_extreme_decide_the_violation(side, monkeypatch):
+    """The coefficient that is extreme in float64 may look less extreme than others in float32, by the errors of g."""
+    monkeypatch.setattr(exact, "VALUE", 1.0)
+    monkeypatch.setattr(exact, "EXACT_PAIRS", 0)
+    problem, state, K = stepped(600, 10.0)
+    sign, state.rounding_error = 1.0 if side == "g_up" else -1.0, 1e-3
+    true = KKT.of(problem, state.c, K @ state.c - problem.targets)
+    extreme = int(np.argmin(sign * getattr(true, side)))
+    state.g[extreme] += sign * 0.8 * exact.DEVIATIONS * exact.gradient_errors(problem, state)[extreme]
+    before = KKT.of(problem, state.c, state.g)
+    assert np.argmin(sign * getattr(before, side)) != extreme
+    kkt, _ = exact.checked_kkt(problem, state, before, 1e6, False)
+    assert kkt.violation == pytest.approx(true.violation, abs=1e-12)
+
+
 def test_few_products_are_all_computed():
     problem, state, K = stepped(150, 1.0)
     assert exact.checked_kkt(problem, state, KKT.of(problem, state.c, state.g), 1e-3, False)[1] == 0.0
