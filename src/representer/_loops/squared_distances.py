@@ -55,7 +55,7 @@ def from_differences(A, columns, weights, tile):
     ``columns`` is the second block transposed and C-contiguous. Cheaper than a matrix product for few columns.
     """
     for i in range(A.shape[0]):
-        _differences(A[i], columns, weights, tile[i])
+        differences(A[i], columns, weights, tile[i])
 
 
 @loop
@@ -66,12 +66,12 @@ def differences_within(A, columns, weights, packed):
     """
     start = 0
     for i in range(A.shape[0]):
-        _differences(A[i], columns, weights, packed[start : start + i])
+        differences(A[i], columns, weights, packed[start : start + i])
         start += i
 
 
 @inlined_loop
-def _differences(x, columns, weights, row):
+def differences(x, columns, weights, row):
     d = x.size
     a0, b0, w0 = x[0], columns[0], weights[0]
     for j in range(row.size):
@@ -124,7 +124,7 @@ def products_within(A, a, raw, weights, packed):
                     for q in range(i - j):
                         target[q] = source[q]
         for i in range(first, first + ROWS):
-            _from_norms(packed[i * (i - 1) // 2 : i * (i + 1) // 2], a[i], a, raw[i], raw, weights, 0)
+            from_norms(packed[i * (i - 1) // 2 : i * (i + 1) // 2], a[i], a, raw[i], raw, weights, 0)
 
 
 @summing_loop
@@ -137,11 +137,11 @@ def from_products(A, B, a, b, raw_a, raw_b, weights, tile):
     """
     np.dot(A, B.T, tile)
     for i in range(tile.shape[0]):  # the diagonal is the point itself, often the only one this near
-        _from_norms(tile[i], a[i], b, raw_a[i], raw_b, weights, i)
+        from_norms(tile[i], a[i], b, raw_a[i], raw_b, weights, i)
 
 
 @inlined_summing_loop
-def _from_norms(row, a_i, b, x, raw_b, weights, likely):
+def from_norms(row, a_i, b, x, raw_b, weights, likely):
     """Distances of one point from its products with others; the search for close ones starts at ``likely``."""
     closest, two = row.dtype.type(CLOSEST), row.dtype.type(2.0)
     zero, one = row.dtype.type(0.0), row.dtype.type(1.0)

@@ -18,6 +18,8 @@ LONGEST_STRIP, SHORTEST_STRIP = 128, 16
 """Bounds on the rows of a strip, which a thread fills at a time; in between, a strip takes no more than a tile."""
 FEW_VECTORS = 4
 """Largest number of vectors for which products with a strip are computed row by row instead of by BLAS."""
+RUN_VALUES = 2**19
+"""Values that a thread computes within one call, some tenths of a millisecond, where a basis has a loop for them."""
 SLAB_ROWS = 4096
 """Rows of a slab: products of columns are summed within a slab in the precision of the basis, across slabs in
 float64."""
@@ -83,8 +85,10 @@ class Design:
 
         One buffer is reused for all strips of a run.
         """
-        A, root = self.basis.prepare(X), self._root
-        size = self._strip_rows
+        return self._strips(self.basis.prepare(X), visit)
+
+    def _strips(self, A: Any, visit: Callable[[slice, np.ndarray], Any]) -> Iterator[Any]:
+        root, size = self._root, self._strip_rows
         shape = min(size, len(A)), self.basis.size
 
         def run(strips: Any) -> list[Any]:
@@ -97,6 +101,19 @@ class Design:
 
         for part in _parallel.map_tiles(_parallel.split(len(A), size), run, threads=self.threads):
             yield from part
+
+    def _in_runs(self, n: int, add: Callable[[slice, np.ndarray, np.ndarray], None], vectors: int) -> np.ndarray:
+        """The sums that add(rows, tile, out) adds to ``out``, from RUN_VALUES values at a time on all threads."""
+        size = self._strip_rows
+        longer = max(size, RUN_VALUES // self.basis.size // size * size)
+
+        def run(parts: Any) -> np.ndarray:
+            tile, out = np.empty((size, self.basis.size), self.basis.dtype), np.zeros((vectors, self.basis.size))
+            for rows in parts:
+                add(rows, tile, out)
+            return out
+
+        return sum(_parallel.map_tiles(_parallel.split(n, longer), run, threads=self.threads)).T
 
     def features(self, X: Any) -> np.ndarray:
         """phi(x) for each row."""
@@ -134,7 +151,8 @@ class Design:
     def residuals(self, X: Any, coef: np.ndarray, R: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """sum_i psi(x_i) r_i' in float64 with r = weights (R - <coef, psi(x)>), which overwrites R.
 
-        This is `backwards` for the squared loss, in one compiled loop per strip.
+        This is `backwards` for the squared loss, in one compiled loop per strip, or per run of strips if the basis has
+        one.
         """
         small = np.asfortranarray(coef, self.basis.dtype)
         if small.shape[1] > FEW_VECTORS:
@@ -145,12 +163,21 @@ class Design:
 
             return self.backwards(X, coef, slopes)[0]
 
+        A = self.basis.prepare(X)
+        of_rows = self.basis.residuals(A) if self._root is None else None
+        if of_rows is not None:
+
+            def add(rows: slice, tile: np.ndarray, out: np.ndarray) -> None:
+                of_rows(rows, small.T, R[rows], weights[rows], tile, out)
+
+            return self._in_runs(len(A), add, len(small.T))
+
         def visit(rows: slice, psi: np.ndarray) -> np.ndarray:
             out, sums = np.zeros((len(small.T), psi.shape[1])), np.empty(psi.shape[1], psi.dtype)
             thin_products.residuals(psi, small.T, R[rows], weights[rows], sums, out)
             return out
 
-        return sum(self.strips(X, visit)).T
+        return sum(self._strips(A, visit)).T
 
     # ---- second moments ----
 

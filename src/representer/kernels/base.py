@@ -95,6 +95,13 @@ class Kernel(Parameters):
     sums over pairs of W dk / da and of W dk / db, None where k does not depend on a and b.
     """
 
+    residuals: Callable[[Any, Any], Any] | None = None
+    """Maps prepared inputs a_i and b_j to a loop over many rows, or to None for inputs without one.
+
+    The loop takes (rows, coef, R, weights, tile, out), a slice of the inputs first: R_it <- weights_i (R_it - sum_j
+    coef_tj k(a_i, b_j)), and out_tj += sum_i R_it k(a_i, b_j) with these; ``tile`` is memory for values.
+    """
+
     radial: Radial | None = None
     """How k decreases with a distance of its inputs, if it does."""
 

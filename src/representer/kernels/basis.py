@@ -76,6 +76,10 @@ class Basis:
         """tile_ij <- psi_j(a_i), for a slice of prepared inputs; the tile is C-contiguous and of the basis's dtype."""
         raise NotImplementedError
 
+    def residuals(self, A: Any) -> Any:
+        """A compiled loop over rows of these prepared inputs, as in `Kernel.residuals`; None where there is none."""
+        return None
+
     def astype(self, dtype: Any) -> Basis:
         """The same functions, computed in another precision; the same object where that is not supported."""
         return self
@@ -198,6 +202,9 @@ class Rescaled(Basis):
     def fill(self, A: Any, tile: np.ndarray) -> None:
         self.part.fill(A, tile)
 
+    def residuals(self, A: Any) -> Any:
+        return self.part.residuals(A)
+
     def astype(self, dtype: Any) -> Rescaled:
         return Rescaled(self.kernel, self.part.astype(dtype), self.factor)
 
@@ -257,6 +264,10 @@ class Centres(Basis):
         values = np.empty((len(A), len(self.like)), A.dtype)
         self.of.fill(A, self.like, values)
         np.matmul(values, self.combination.astype(tile.dtype), out=tile)
+
+    def residuals(self, A: Any) -> Any:
+        found = self.of.residuals
+        return None if found is None or self.combination is not None else found(A, self.like)
 
     def astype(self, dtype: Any) -> Centres:
         numbers = isinstance(self.centres, np.ndarray) and self.centres.dtype.kind == "f"

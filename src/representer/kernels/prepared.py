@@ -106,7 +106,8 @@ class Vectors(Prepared):
         """The transposed rows before shifting and scaling, C-contiguous."""
         return self.columns if self.raw is None else readable(np.ascontiguousarray(self.raw.T))
 
-    def _differences(self) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def differences(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows whose differences are exact, and weights of their squares."""
         if self.raw is None or self.inverse is None:
             return self.values, np.ones(self.values.shape[1], self.dtype)
@@ -136,7 +137,7 @@ class Vectors(Prepared):
         return mine, mine if other is self else other._at(both)
 
     def _at(self, columns: np.ndarray) -> Vectors:
-        rows, weights = self._differences()
+        rows, weights = self.differences
         return replace(self, values=self.values.take(columns, 1), raw=rows, inverse=weights)
 
     def products(self, other: Vectors, tile: np.ndarray) -> None:
@@ -146,18 +147,18 @@ class Vectors(Prepared):
 
     def squared_distances(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|^2."""
-        rows, weights = self._differences()
+        rows, weights = self.differences
         if rows.shape[1] <= FEW_COLUMNS:
             squared_distances.from_differences(rows, other.raw_columns, weights, tile)
         else:
-            others, _ = other._differences()
+            others, _ = other.differences
             squared_distances.from_products(
                 self.values, other.values, self.squared_norms, other.squared_norms, rows, others, weights, tile
             )
 
     def distances_within(self, packed: np.ndarray) -> None:
         """packed <- |x_i - x_j|^2 for j < i, row by row of the lower triangle."""
-        rows, weights = self._differences()
+        rows, weights = self.differences
         if rows.shape[1] <= FEW_COLUMNS or len(self) < ROWS:
             squared_distances.differences_within(rows, self.raw_columns, weights, packed)
         else:
@@ -165,7 +166,7 @@ class Vectors(Prepared):
 
     def absolute_differences(self, other: Vectors, tile: np.ndarray) -> None:
         """tile_ij <- |x_i - y_j|_1."""
-        rows, weights = self._differences()
+        rows, weights = self.differences
         coordinates.absolute_differences(rows, other.raw_columns, np.sqrt(weights), tile)
 
     def minima(self, other: Vectors, tile: np.ndarray) -> None:

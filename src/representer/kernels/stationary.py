@@ -14,8 +14,9 @@ from scipy import sparse, special
 from sklearn.base import clone
 
 from representer._loops import radial, squared_distances, symmetric
-from representer.kernels import checks, laws, separated
+from representer.kernels import checks, laws, radial_sums, separated
 from representer.kernels.base import Gradients, Kernel, Radial, ScalarForm, add_gradients
+from representer.kernels.bessel import bessel
 from representer.kernels.prepared import (
     FEW_COLUMNS,
     SparseVectors,
@@ -189,6 +190,9 @@ class RBF(Stationary):
     def phi(self, s: np.ndarray) -> None:
         radial.exponential(s, 0.5)
 
+    def residuals(self, A: Any, B: Any) -> Any:
+        return radial_sums.residuals(A, B, np.inf) if type(self).phi is RBF.phi else None
+
     def dphi(self, s: np.ndarray) -> None:
         radial.exponential(s, 0.5)
         s *= -0.5
@@ -241,7 +245,10 @@ class Matern(Stationary):
         elif self.nu == np.inf:
             radial.exponential(s, 0.5)
         else:
-            s[...] = _bessel(np.sqrt(2.0 * self.nu * s, dtype=np.float64), self.nu)
+            s[...] = bessel(np.sqrt(2.0 * self.nu * s, dtype=np.float64), self.nu)
+
+    def residuals(self, A: Any, B: Any) -> Any:
+        return radial_sums.residuals(A, B, self.nu) if type(self).phi is Matern.phi else None
 
     def log_phi(self, s: np.ndarray) -> np.ndarray:
         if self.nu == np.inf:
@@ -255,7 +262,7 @@ class Matern(Stationary):
             return np.log1p(r + r * r / 3.0) - r
         near, far = np.minimum(r, 100.0), np.maximum(r, 100.0)  # beyond, K_nu(r) may underflow, but not exp(r) K_nu(r)
         ends = np.log(special.kve(self.nu, far)) - far + self.nu * np.log(0.5 * far) + np.log(2.0)
-        return np.where(r < 100.0, np.log(_bessel(near, self.nu)), ends - special.gammaln(self.nu))
+        return np.where(r < 100.0, np.log(bessel(near, self.nu)), ends - special.gammaln(self.nu))
 
     def dphi(self, s: np.ndarray) -> None:
         if self.nu == np.inf:
@@ -278,23 +285,11 @@ class Matern(Stationary):
 
     def _bessel_slope(self, r: np.ndarray) -> np.ndarray:
         if self.nu > 1:
-            return -0.5 * self.nu / (self.nu - 1.0) * _bessel(r, self.nu - 1.0)
+            return -0.5 * self.nu / (self.nu - 1.0) * bessel(r, self.nu - 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             constant = 2.0 ** (1.0 - self.nu) / special.gamma(self.nu)
             slope = -self.nu * constant * r ** (self.nu - 1.0) * special.kv(1.0 - self.nu, r)
         return np.where(r > 0, slope, 0.0)
-
-
-def _bessel(r: np.ndarray, order: float) -> np.ndarray:
-    """2^(1 - order) / Gamma(order) r^order K_order(r) for a positive order, with its limit 1 near zero."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        logarithm = np.log(2.0) * (1.0 - order) - special.gammaln(order) + order * np.log(r) - r
-        bessel = special.kve(order, r)
-        near = np.ones_like(r)
-        if order > 2:  # where K overflows, r is small and two terms of the series are exact to rounding
-            near = 1.0 - r**2 / (4.0 * (order - 1.0)) + r**4 / (32.0 * (order - 1.0) * (order - 2.0))
-        near = np.where(r < 700.0 + order, near, 0.0)
-        return np.where(np.isfinite(bessel) & (r > 0), np.exp(logarithm + np.log(bessel)), near)
 
 
 class RationalQuadratic(Stationary):

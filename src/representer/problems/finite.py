@@ -68,19 +68,15 @@ class Residuals:
     mean: bool = False
 
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
-        R = columns_of(y) - self.intercept
+        R, coef = columns_of(y) - self.intercept, self.coef
         weights = weights_of(w, len(R))
-        if not self.mean:
-            sums = self.design.residuals(X, self.coef, R, weights)
-            left = R if w is None else np.divide(R, weights[:, None], out=np.zeros_like(R), where=weights[:, None] > 0)
-            return sums, R.sum(axis=0), (R * left).sum(axis=0), None
-
-        def slopes(rows: slice, F: np.ndarray) -> tuple:
-            r, W = R[rows] - F, weights[rows, None]
-            return np.column_stack([W * r, W]), (W * r).sum(axis=0), (W * r * r).sum(axis=0)
-
-        sums, total, squares = self.design.backwards(X, self.coef, slopes)
-        return sums[:, :-1], total, squares, sums[:, -1]
+        if self.mean:  # the residuals of a zero function from the target 1 are the weights
+            R, coef = np.column_stack([R, np.ones(len(R))]), np.column_stack([coef, np.zeros(len(coef))])
+        sums = self.design.residuals(X, coef, R, weights)
+        t = self.coef.shape[1]
+        R = R[:, :t]
+        left = R if w is None else np.divide(R, weights[:, None], out=np.zeros_like(R), where=weights[:, None] > 0)
+        return sums[:, :t], R.sum(axis=0), (R * left).sum(axis=0), sums[:, t] if self.mean else None
 
 
 @dataclass(frozen=True)

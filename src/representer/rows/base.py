@@ -218,7 +218,7 @@ class Rows:
             part = tuple(None if values is None else tables.at(values, near) for values in (X, y, w))
             kept = part if kept is None else tuple(tables.stacked(list(pair)) for pair in zip(kept, part, strict=True))
             hashes = np.concatenate([hashes, own[near]])
-            best = np.argsort(hashes, kind="stable")[:k]
+            best = least(hashes, k)
             kept = tuple(None if values is None else tables.at(values, best) for values in kept)
             hashes = hashes[best]
         assert kept is not None
@@ -285,6 +285,12 @@ def least_hashes(n: int, k: int, seed: int) -> np.ndarray:
         own = row_hashes(start, min(2**20, n - start), seed)
         near = np.flatnonzero(own < hashes.max()) if len(hashes) == k else np.arange(len(own))
         rows, hashes = np.concatenate([rows, start + near]), np.concatenate([hashes, own[near]])
-        best = np.argsort(hashes, kind="stable")[:k]
+        best = least(hashes, k)
         rows, hashes = rows[best], hashes[best]
     return rows
+
+
+def least(hashes: np.ndarray, k: int) -> np.ndarray:
+    """The places of the k smallest of different hashes, in ascending order of hash."""
+    places = np.argpartition(hashes, k - 1)[:k] if k < len(hashes) else np.arange(len(hashes))
+    return places[np.argsort(hashes[places])]
