@@ -266,9 +266,9 @@ class GaussianProcessRegressor(
         periods = Periods(kernel, X, Y, names)
         with task(self, SEARCH) as step, Progress(self.verbose, self.tol, step) as progress:
             progress.expect(SEARCH, self._work().seconds(len(Y)))
-            told = partial(progress.iterate, SEARCH)
+            step_of = partial(progress.iterate, SEARCH)
             known = periods.units(start), periods.others(start, bounds)
-            guide = Guide(variance, self.n_restarts, self.random_state, self.max_iter, told, *known)
+            guide = Guide(variance, self.n_restarts, self.random_state, self.max_iter, step_of, *known)
             search = hyperparameter_search.maximum(objective, names, start, bounds, guide)
         search.warn(self.bounds)
         found = float(np.exp(search.theta[-1])) if estimate else given

@@ -62,7 +62,7 @@ class Tunable:
             Progress(getattr(self, "verbose", 0), 1e-6, step).expect(SEARCH_TASK, seconds) as progress,
             _parallel.one_blas_thread(),
         ):
-            found = tuning.in_stages(kernel, strength, _told(progress))
+            found = tuning.in_stages(kernel, strength, _showing(progress))
         if found.objective >= IMPOSSIBLE:
             self.loo_error_ = 0.0
             return None
@@ -101,7 +101,7 @@ def with_weight(criterion: Any, weights: np.ndarray | None) -> Any:
     return criterion if weights is None or np.all(weights) else criterion.on(np.flatnonzero(weights))
 
 
-def _told(progress: Progress) -> Step:
+def _showing(progress: Progress) -> Step:
     """A step of the search that shows its progress."""
 
     def shown() -> bool:

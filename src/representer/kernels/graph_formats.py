@@ -64,13 +64,13 @@ def _attributes(rows: list[dict], wanted: Wanted, i: int, what: str) -> list | N
         return [row[name] for row in rows]
     if wanted is None and len(without) == len(rows):
         return None
-    who = f"Graph {i}" if len(without) == len(rows) else f"A{'n' * (what == 'edge')} {what} of graph {i}"
-    raise _lacking(who, what, name, without[0])
+    subject = f"Graph {i}" if len(without) == len(rows) else f"A{'n' * (what == 'edge')} {what} of graph {i}"
+    raise _lacking(subject, what, name, without[0])
 
 
-def _lacking(who: str, what: str, name: str, has: Any) -> ValueError:
+def _lacking(subject: str, what: str, name: str, has: Any) -> ValueError:
     others = f"it has {', '.join(map(repr, has))}" if has else "it has none"
-    return ValueError(f"{who} has no {what} attribute {name!r}; {others}.")
+    return ValueError(f"{subject} has no {what} attribute {name!r}; {others}.")
 
 
 # ---- networkx ----

@@ -68,14 +68,18 @@ def test_gradients_within_their_errors_of_an_extreme_decide_the_violation(side, 
     monkeypatch.setattr(exact, "VALUE", 1.0)
     monkeypatch.setattr(exact, "EXACT_PAIRS", 0)
     problem, state, K = stepped(600, 10.0)
-    sign, state.rounding_error = 1.0 if side == "g_up" else -1.0, 1e-3
-    true = KKT.of(problem, state.c, K @ state.c - problem.targets)
-    extreme = int(np.argmin(sign * getattr(true, side)))
-    state.g[extreme] += sign * 0.8 * exact.DEVIATIONS * exact.gradient_errors(problem, state)[extreme]
-    before = KKT.of(problem, state.c, state.g)
-    assert np.argmin(sign * getattr(before, side)) != extreme
-    kkt, _ = exact.checked_kkt(problem, state, before, 1e6, False)
-    assert kkt.violation == pytest.approx(true.violation, abs=1e-12)
+    sign, other = (1.0, "g_down") if side == "g_up" else (-1.0, "g_up")
+    kkt = KKT.of(problem, state.c, state.g)
+    i = np.flatnonzero(np.isinf(getattr(kkt, other)))[0]  # at a bound, so that it matters on this side alone
+    end, error = sign * np.min(sign * getattr(kkt, side)), exact.gradient_errors(problem, state)[i]
+    state.g[i] = end + sign * 0.8 * exact.DEVIATIONS * error
+    targets = problem.targets.copy()
+    targets[i] = K[i] @ state.c - (end - sign * exact.DEVIATIONS * error)  # the extreme by its true gradient
+    problem = replace(problem, targets=targets)
+    found, _ = exact.checked_kkt(problem, state, KKT.of(problem, state.c, state.g), 1e6, False)
+    true = KKT.of(problem, state.c, K @ state.c - targets)
+    assert np.argmin(sign * getattr(true, side)) == i
+    assert found.violation == pytest.approx(true.violation, abs=1e-12)
 
 
 def test_few_products_are_all_computed():
