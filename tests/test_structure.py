@@ -355,7 +355,49 @@ def name_faults(source: Path) -> list[str]:
     ]
 
 
-FAULTS = [import_faults, compiler_faults, door_faults, judged_faults, frozen_faults, size_faults, name_faults]
+LONGEST_REPEAT = 5
+"""Lines of code that two places in estimators may share to the letter."""
+
+
+def repeat_faults(source: Path) -> list[str]:
+    """Every longer run of lines that two estimators share, where one piece of code could serve both.
+
+    Constructors repeat parameters, as scikit-learn asks for explicit ones, and so do signatures and docstrings.
+    """
+    places = {}
+    for path, name, room, tree in trees(source):
+        if room == "estimators":
+            lines = statement_lines(path.read_text(encoding="utf-8"), tree)
+            for i in range(len(lines) - LONGEST_REPEAT):
+                run = tuple(text for _, text in lines[i : i + LONGEST_REPEAT + 1])
+                places.setdefault(run, []).append(f"{name}:{lines[i][0]}")
+    return [f"{' and '.join(where)} share six lines: write them once" for where in places.values() if len(where) > 1]
+
+
+def statement_lines(text: str, tree: ast.Module) -> list[tuple[int, str]]:
+    """The lines of code of a file, without imports, docstrings, constructors and signatures."""
+    left_out = set()
+    for node in nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "name", "") == "__init__":
+            left_out |= set(range(node.lineno, node.end_lineno + 1))
+        elif isinstance(node, ast.FunctionDef):
+            left_out |= set(range(node.lineno, node.body[0].lineno))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            left_out |= set(range(node.lineno, node.end_lineno + 1))
+    lines = [(i, line.strip()) for i, line in enumerate(text.splitlines(), 1) if i not in left_out]
+    return [(i, line) for i, line in lines if not line.startswith("#") and any(sign.isalnum() for sign in line)]
+
+
+FAULTS = [
+    import_faults,
+    compiler_faults,
+    door_faults,
+    judged_faults,
+    frozen_faults,
+    size_faults,
+    name_faults,
+    repeat_faults,
+]
 
 
 @pytest.mark.parametrize("faults", FAULTS)
@@ -411,6 +453,7 @@ def test_good_house_has_no_faults(house):
 
 
 LONG = "x = 1\n" * 401
+SIX_LINES = "".join(f"    x = {i} * x\n" for i in range(6))
 DEEP = (
     "class A:\n    pass\nclass B(A):\n    pass\nclass C(B):\n    pass\nclass D(C):\n    pass\nclass E(D):\n    pass\n"
 )
@@ -440,6 +483,12 @@ DEEP = (
         (size_faults, "psd.py", "class A:\n    " + MANY, "__init__ has 9 parameters"),
         (size_faults, "estimators/svm.py", "class _A:\n    " + MANY, "__init__ has 9 parameters"),
         (size_faults, "psd.py", DEEP, "E inherits 5 deep"),
+        (
+            repeat_faults,
+            "estimators/svr.py",
+            "def f(x):\n" + SIX_LINES + "    x = 0\n\n\ndef g(x):\n" + SIX_LINES,
+            "six lines",
+        ),
         (name_faults, "solvers/hinge.py", "", "the file name hinge.py is in losses/hinge.py, solvers/hinge.py"),
         (name_faults, "_loops/jit.py", "TILE = 1\nOTHER: int = 2", "the constant TILE is in _loops/jit.py, gram.py"),
     ],

@@ -187,18 +187,8 @@ class ParzenDensity(DensityMixin, KernelParameters):
             with np.errstate(divide="ignore", invalid="ignore"):
                 out[:, rows] = np.log(sums[:, :, 0]) - np.where(sums[:, :, 0] > 0, exponents, 0.0)
 
-        walk = window_sums(
-            self._window,
-            A,
-            self._prepared,
-            self._weights[:, None],
-            bandwidths,
-            finish,
-            leave_out=leave_out,
-            threads=self.threads,
-        )
-        for _ in walk:
-            pass
+        options: Any = {"leave_out": leave_out, "threads": self.threads}
+        window_sums(self._window, A, self._prepared, self._weights[:, None], bandwidths, finish, **options)
         d = A.values.shape[1]
         out -= d * np.log(bandwidths)[:, None] + self._window.log_integral(d)
         return out - np.log(np.where(totals > 0, totals, 1.0))

@@ -174,18 +174,8 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, KernelParameters):
         def finish(rows: slice, sums: np.ndarray, exponents: np.ndarray) -> None:
             out[:, rows] = _line(sums, A.values[rows] / self._spread, n_targets) if self.degree else _mean(sums)
 
-        walk = window_sums(
-            self._window,
-            A,
-            self._prepared,
-            self._columns,
-            bandwidths,
-            finish,
-            leave_out=leave_out,
-            threads=self.threads,
-        )
-        for _ in walk:
-            pass
+        options: Any = {"leave_out": leave_out, "threads": self.threads}
+        window_sums(self._window, A, self._prepared, self._columns, bandwidths, finish, **options)
         return out + self._mean
 
     def _again_where_tiny(self, sums: np.ndarray, A: Any) -> np.ndarray:

@@ -23,7 +23,7 @@ All but the first two are zero for r >= 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -222,18 +222,18 @@ def window_sums(
     *,
     leave_out: bool = False,
     threads: int | None = None,
-) -> Iterator[tuple[slice, Any]]:
+) -> None:
     """Sums S_hi = sum_j w(|a_i - b_j| / bandwidth_h) V_j for all bandwidths in one pass over the tiles.
 
-    For each block of rows, in order, yields the rows and finish(rows, S, e), where S has shape (n_bandwidths, n_rows,
-    n_columns of V) and is scaled up by exp(e), e of shape (n_bandwidths, n_rows), so that it does not underflow. With
+    Calls finish(rows, S, e) for each block of rows, in any thread, where S has shape (n_bandwidths, n_rows, n_columns
+    of V) and is scaled up by exp(e), e of shape (n_bandwidths, n_rows), so that it does not underflow. With
     ``leave_out``, A is B, and j = i is left out of the sum.
     """
     height, width = _parallel.tile_shape(A.dtype)
     part_b, V = _parallel.parts(B), readable(np.ascontiguousarray(V, A.dtype))
 
-    def visit(run: list[_parallel.Tile]) -> list[tuple[slice, Any]]:
-        tile_of, scratch_of, results = _parallel.buffer(A.dtype), _parallel.buffer(A.dtype), []
+    def visit(run: list[_parallel.Tile]) -> None:
+        tile_of, scratch_of = _parallel.buffer(A.dtype), _parallel.buffer(A.dtype)
         for rows, _ in run:
             part, count = A[rows], rows.stop - rows.start
             least, sums = np.full(count, np.inf, A.dtype), np.zeros((len(bandwidths), count, V.shape[1]))
@@ -244,9 +244,8 @@ def window_sums(
                     own = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
                     s[own - rows.start, own - columns.start] = np.inf
                 window.add(s, V[columns], bandwidths, least, sums, scratch)
-            results.append((rows, finish(rows, sums, window.exponents(least, bandwidths))))
-        return results
+            finish(rows, sums, window.exponents(least, bandwidths))
 
     blocks = [(rows, slice(0, 1)) for rows in _parallel.split(len(A), height)]
-    for results in _parallel.map_tiles(blocks, visit, threads=threads):
-        yield from results
+    for _ in _parallel.map_tiles(blocks, visit, threads=threads):
+        pass
