@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from representer.features.approximation import MEASURED, approximation
+from representer.features.approximation import MEASURED, approximation, residual_diagonal
 from representer.features.span import seed_of
 from representer.functions import Function
 from representer.gram.design import Design
@@ -119,7 +119,7 @@ class Gaps:
 
     def __call__(self, X: Any, y: Any, weights: Any) -> tuple:
         phi = self.design.features(X).astype(np.float64)
-        left = np.maximum(self.kernel.original.diag(X).astype(np.float64) - np.einsum("ij,ij->i", phi, phi), 0.0)
+        left = residual_diagonal(self.kernel, X, np.einsum("ij,ij->i", phi, phi))
         v = self.slopes(np.asarray(y, np.float64).reshape(len(phi), -1), phi @ self.w + self.intercept)
         v = v if weights is None else np.asarray(weights, np.float64)[:, None] * v
         return (np.sqrt(left) @ np.abs(v),)

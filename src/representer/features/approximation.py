@@ -46,7 +46,12 @@ def left_out(kernel: Any, X: Any) -> np.ndarray:
     """k(x, x) - k^(x, x), the squared distance in H of k(x, .) from a span; zero for kernels without one."""
     if not kernel.projects or kernel.original is kernel:
         return np.zeros(checks.number_of(X))
-    return np.maximum(kernel.original.diag(X).astype(np.float64) - kernel.diag(X), 0.0)
+    return residual_diagonal(kernel, X, kernel.diag(X))
+
+
+def residual_diagonal(kernel: Any, X: Any, diagonal: np.ndarray) -> np.ndarray:
+    """k(x, x) - k^(x, x), not below 0, for the k that a kernel approximates and the known diagonal k^(x, x)."""
+    return np.maximum(kernel.original.diag(X).astype(np.float64) - diagonal, 0.0)
 
 
 def approximation(basis: Basis, X: Any) -> Approximation:

@@ -104,10 +104,15 @@ class Value:
     by_inputs: np.ndarray | None = None
 
 
+def log_density(squares: float, log_determinant: float, n: int, targets: int) -> float:
+    """sum over targets of log N(y; 0, A), from the sum over them of y' A^(-1) y and log |A| of an n x n matrix."""
+    return -0.5 * (squares + targets * (log_determinant + n * np.log(2.0 * np.pi)))
+
+
 def log_evidence(factor: Factor, Y: np.ndarray) -> tuple[float, np.ndarray]:
-    """sum over targets of -(y' a + log |A| + n log 2 pi) / 2 for a factor of A, and a = A^(-1) y."""
-    (n, targets), a = Y.shape, factor.solve(Y)
-    return -0.5 * (float(np.vdot(Y, a)) + targets * (factor.log_determinant + n * np.log(2.0 * np.pi))), a
+    """`log_density` for a factor of A, and A^(-1) Y."""
+    a = factor.solve(Y)
+    return log_density(float(np.vdot(Y, a)), factor.log_determinant, *Y.shape), a
 
 
 def log_marginal_likelihood(

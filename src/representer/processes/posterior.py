@@ -20,7 +20,7 @@ from representer._loops import symmetric
 from representer.gram.tiled import Gram
 from representer.kernels.base import Kernel
 from representer.problems.ridge import RidgeProblem
-from representer.processes.likelihood import Factor
+from representer.processes.likelihood import Factor, log_density, log_evidence
 from representer.processes.quadrature import LogForms, log_forms
 from representer.result import Budget, Certificate, Progress, Result
 from representer.solvers import conjugate_gradient
@@ -68,8 +68,7 @@ class ExactPosterior:
 
     def condition(self, Y: np.ndarray, progress: Progress | None = None) -> Conditioned:
         """The posterior given targets of shape (n, n_targets)."""
-        coef, (n, targets) = self.coefficients(Y), Y.shape
-        value = -0.5 * (float(np.vdot(Y, coef)) + targets * (self.factor.log_determinant + n * np.log(2.0 * np.pi)))
+        value, coef = log_evidence(self.factor, Y)
         return Conditioned(coef, self.factor.certificate(coef, Y, self.noise, self.tol), value, 0.0)
 
     def coefficients(self, Y: np.ndarray) -> np.ndarray:
@@ -192,16 +191,15 @@ class CorrectedPosterior:
         return value, (residual**2).sum(axis=0) / self.alpha
 
     def log_likelihood(self, Y: np.ndarray, result: Result) -> tuple[float, float]:
-        """sum over targets of -(y' A^(-1) y + log |A| + n log 2 pi) / 2 from the solutions for Y, and its error.
+        """`log_density` from the solutions for Y, and its error.
 
         The error includes the residuals of the solutions and the error of `log_determinant`, which may take as many
         products as the solutions took.
         """
         squares, missing = self._squares(Y, result)
         determinant, error = self.log_determinant(max(STEPS, result.certificate.iterations))
-        n, targets = Y.shape
-        value = float((squares + 0.5 * missing).sum()) + targets * (determinant + n * np.log(2.0 * np.pi))
-        return -0.5 * value, 0.5 * (0.5 * float(missing.sum()) + targets * error)
+        value = log_density(float((squares + 0.5 * missing).sum()), determinant, *Y.shape)
+        return value, 0.5 * (0.5 * float(missing.sum()) + Y.shape[1] * error)
 
     @property
     def _log_weights(self) -> float:

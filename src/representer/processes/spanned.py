@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from representer.features.approximation import residual_diagonal
 from representer.gram.design import Design
 from representer.kernels.base import Kernel
+from representer.processes.likelihood import log_density
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,7 @@ class Evidence:
         fits = (self.squares.sum() - np.sum(self.inside**2 / shifted[:, None])) / noise
         determinant = np.log(shifted).sum() + (self.n - len(shifted)) * np.log(noise)
         targets = len(self.squares)
-        rest = targets * (determinant + self.n * np.log(2.0 * np.pi) + self.left_out / noise)
-        return -0.5 * float(fits + rest)
+        return float(log_density(fits, determinant, self.n, targets) - 0.5 * targets * self.left_out / noise)
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,14 @@ class SpanProcess:
         phi = self.design.features(X).astype(np.float64)
         return phi, (phi @ self.vectors) * np.sqrt(self.noise / (self.values + self.noise))
 
+    def _outside(self, X: Any, phi: np.ndarray) -> np.ndarray:
+        """The prior variance outside the span, k(x, x) - k^(x, x)."""
+        return residual_diagonal(self.kernel, X, np.einsum("ij,ij->i", phi, phi))
+
     def variance(self, X: Any) -> np.ndarray:
         """Variance of f at each x."""
         phi, half = self._half(X)
-        left = self.kernel.original.diag(X).astype(np.float64) - np.einsum("ij,ij->i", phi, phi)
-        return np.maximum(left, 0.0) + np.einsum("ij,ij->i", half, half)
+        return self._outside(X, phi) + np.einsum("ij,ij->i", half, half)
 
     def variance_bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """The variance twice: it is exact for this approximation."""
@@ -85,7 +89,5 @@ class SpanProcess:
     def paths(self, X: Any, n: int, rng: np.random.Generator) -> np.ndarray:
         """Like `draws`, for many x: draws in the span, and the remaining variance drawn independently at each x."""
         phi, half = self._half(X)
-        left = self.kernel.original.diag(X).astype(np.float64) - np.einsum("ij,ij->i", phi, phi)
-        return half @ rng.normal(size=(half.shape[1], n)) + np.sqrt(np.maximum(left, 0.0))[:, None] * rng.normal(
-            size=(len(phi), n)
-        )
+        outside = np.sqrt(self._outside(X, phi))[:, None]
+        return half @ rng.normal(size=(half.shape[1], n)) + outside * rng.normal(size=(len(phi), n))

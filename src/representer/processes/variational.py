@@ -13,6 +13,7 @@ from scipy.linalg import cho_solve, lapack, solve_triangular
 from representer import _parallel
 from representer.gram.tiled import Gram
 from representer.kernels.base import Gradients, Kernel, add_gradients
+from representer.processes.likelihood import log_density
 
 JITTER = 1e-8
 """Added to the diagonal of the landmarks' Gram matrix, times its mean: landmarks may come close to each other."""
@@ -98,10 +99,8 @@ class Landmarks:
         b = 1.0 / self.noise
         fitted = b * float(np.vdot(self.whitened, self.whitened))
         size = float(np.vdot(self.Y, self.Y))
-        log_determinants = 2.0 * float(np.log(self.inner.diagonal()).sum())
-        value = -0.5 * (
-            targets * (n * np.log(2.0 * np.pi * self.noise) + log_determinants + b * rest) + b * (size - fitted)
-        )
+        determinant = n * np.log(self.noise) + 2.0 * float(np.log(self.inner.diagonal()).sum())
+        value = log_density(b * (size - fitted), determinant, n, targets) - 0.5 * b * targets * rest
         outer = self.mean @ self.mean.T
         by_cross = b * (self.K_xu @ (targets * (inverse - inverse_S) - outer) + self.Y @ self.mean.T)
         by_square = 0.5 * (targets * (inverse - inverse_S - b * inverse @ self.squares @ inverse) - outer)
