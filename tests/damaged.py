@@ -31,6 +31,7 @@ UNPACKED = [
     *(["split", [1], [0], kind] for kind in ("list", "tuple", "set", "frozenset", "dict", "array")),
     *(["frame", "pandas", [["x", kind, [0], None]]] for kind in ("", "Int64", "boolean", "str")),
     *(["frame", "polars", [["x", "", [0], None]]], ["frame", "pandas", [["x", "category", [0], [0]]]]),
+    *(["frame", library, [["x", "Int64", [0], [0]]]] for library in ("pandas", "polars")),
 ]
 """Nodes that make objects of array 0."""
 

@@ -71,10 +71,10 @@ def models(rng):
     kernel = On(RBF(), ["x"]) * On(Categorical(), ["word"])
     for frame in (pandas.DataFrame(columns), polars.DataFrame(columns)):
         yield representer.KernelRidge(kernel=kernel).fit(frame, X)
-    levels = pandas.DataFrame({"x": [1, 2], "c": pandas.Categorical(["a", "b"]), "s": ["x", None]})
-    yield representer.Function(On(RBF(), ["x"]), levels.astype({"x": "Int8"}), np.ones(2))
-    kinds = {"x": polars.Float32, "c": polars.Categorical, "e": polars.Enum("ab")}
-    named = polars.DataFrame({"x": [1.0, 2.0], "c": ["a", "b"], "e": ["a", None]}, schema=kinds)
+    levels = pandas.DataFrame({"x": [1, 2], "c": pandas.Categorical(["a", "b"]), "s": ["x", None], "g": [1, None]})
+    yield representer.Function(On(RBF(), ["x"]), levels.astype({"x": "Int8", "g": "Int64"}), np.ones(2))
+    kinds = {"x": polars.Float32, "c": polars.Categorical, "e": polars.Enum("ab"), "g": polars.Int64}
+    named = polars.DataFrame({"x": [1.0, 2.0], "c": ["a", "b"], "e": ["a", None], "g": [1, None]}, schema=kinds)
     yield representer.Function(On(RBF(), ["x"]), named, np.ones(2))
     yield representer.fit_table(polars.concat(3 * [polars.DataFrame(columns | {"y": X[:, 1]})]), "y").model
 

@@ -100,7 +100,13 @@ def test_files_of_version_1_are_read():
 
 
 @each(
-    ("version", "value", "std"), [(1, 0.19120944, 0.26718787), (2, 0.19178767, 0.28536993), (3, 0.19178767, 0.28536993)]
+    ("version", "value", "std"),
+    [
+        (1, 0.19120944, 0.26718787),
+        (2, 0.19178767, 0.28536993),
+        (3, 0.19178767, 0.28536993),
+        (4, 0.19178767, 0.28536993),
+    ],
 )
 def test_regressors_of_all_versions_have_bands(version, value, std):
     """Version 1 lists no distinct rows; one of the twelve rows has weight zero."""
@@ -123,7 +129,17 @@ def test_files_of_version_3_are_read():
     np.testing.assert_allclose(model.predict([{"w3", "w4"}]), [0.07683492390863117], rtol=1e-12)
 
 
-@each("version", [2, 3])
+@each("library", ["pandas", "polars"])
+def test_files_of_version_4_are_read(library):
+    """Missing whole numbers and truth values are marked apart from the others."""
+    model = load(Path(__file__).with_name(f"version_4_{library}.repr"))
+    assert (model.X["whole"][0], model.X["flag"][1]) == (2**53 + 1, False)
+    assert model.X["whole"].isna()[2] if library == "pandas" else model.X["whole"][2] is None
+    assert model.X["flag"].sum() == 1
+    np.testing.assert_allclose(model(model.X), np.exp(-np.array([[0, 1, 4], [1, 0, 1], [4, 1, 0]]) / 2) @ [1, 2, 3])
+
+
+@each("version", [2, 3, 4])
 def test_models_of_tables_of_all_versions_are_read(version):
     model = load(Path(__file__).with_name(f"version_{version}_table.repr"))
     found = model.predict(polars.DataFrame({"size": ["2.5"], "kind": ["b"]}))

@@ -262,6 +262,7 @@ TWO_COLUMNS = [["array", "1", "C"], ["array", "few", "C"]]
         ([["list", [1, 2]], ["scalars", [0]]], "words were expected"),
         ([["array", "1", "C"], ["frame", "pandas", [["x", "string", [0], None]]]], "no columns"),
         ([["array", "1", "C"], ["frame", "pandas", [["x", [0], [0], None]]]], "no columns"),
+        ([["array", "1", "C"], ["frame", "polars", [["x", "Int64", [0], [0]]]]], "no columns"),
         ([*TWO_COLUMNS, ["frame", "polars", [["x", "", [0], None], ["y", "", [1], None]]]], "not make a data frame"),
         ([*TWO_COLUMNS, ["frame", "pandas", [["x", "", [0], None], ["x", "", [1], None]]]], "have one name"),
     ],

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-PANDAS_TYPES = {"str", "string", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "boolean"}
-"""Names of types that pandas has in addition to those of numpy."""
+WITH_GAPS = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)} | {"Float32", "Float64"}
+WITH_GAPS |= {"boolean", "Boolean"}
+"""Names of types of numbers whose missing values are marked apart, in pandas and polars."""
+PANDAS_TYPES = {"str", "string"}
+"""Names of other types that pandas has in addition to those of numpy."""
 ZONED = "UTC"
 """Type of times with a zone."""
 MISSING = {"NoneType", "NAType", "NaTType"}
 """Types of markers of missing values, beside NaN."""
 Column = tuple[str, Any, Any]
-"""Original type, values as an array, and the levels of a category."""
+"""Original type, values as an array, and the levels of a category or which values are missing."""
 
 
 def library_of(value: Any) -> str | None:
@@ -35,12 +38,18 @@ def _from_pandas(column: Any) -> Column:
         return name, column.cat.codes.to_numpy(), column.cat.categories.to_numpy()
     if getattr(column.dtype, "tz", None) is not None:  # the same times, in another zone
         return ZONED, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), None
-    values = column.to_numpy()
-    return (name if name in PANDAS_TYPES else ""), _without_gaps(values), None
+    if name in WITH_GAPS:
+        values = column.to_numpy(dtype=column.dtype.numpy_dtype, na_value=0)
+        return name, values, column.isna().to_numpy() if column.hasnans else None
+    return (name if name in PANDAS_TYPES else ""), _without_gaps(column.to_numpy()), None
 
 
 def _from_polars(column: Any) -> Column:
     name = type(column.dtype).__name__
+    if name in WITH_GAPS and column.null_count():  # without: floats, which have fewer digits than integers
+        return name, column.fill_null(False if name == "Boolean" else 0).to_numpy(), column.is_null().to_numpy()
+    if getattr(column.dtype, "time_zone", None) is not None:
+        return ZONED, column.dt.convert_time_zone("UTC").dt.replace_time_zone(None).to_numpy(), None
     if name in ("String", "Categorical", "Enum"):
         levels = np.array(column.dtype.categories.to_list(), object) if name == "Enum" else None
         return name, _without_gaps(np.array([*column, None], object)[:-1]), levels
@@ -59,25 +68,35 @@ def _without_gaps(values: np.ndarray) -> np.ndarray:
 
 
 def frame_of(columns: dict[str, Column], library: str) -> Any:
-    """The frame of such columns; ValueError if they do not make one, whatever the library raises."""
+    """The frame of such columns; ValueError if they do not make one."""
     made = import_module(library)
+    foreign = NotImplementedError if library == "pandas" else made.exceptions.PolarsError
     build = _to_pandas if library == "pandas" else _to_polars
     try:
         return made.DataFrame({name: build(made, *column) for name, column in columns.items()})
-    except Exception as error:  # polars has a dozen classes of its own
-        raise ValueError(f"its columns do not make a data frame: {error}") from None
+    except (foreign, ValueError, TypeError, LookupError, ArithmeticError) as fault:
+        raise ValueError(f"its columns do not make a data frame: {fault}") from None
 
 
-def _to_pandas(pandas: Any, kind: str, values: np.ndarray, levels: Any) -> Any:
+def _to_pandas(pandas: Any, kind: str, values: np.ndarray, marks: Any) -> Any:
     if kind == "category":
-        return pandas.Categorical.from_codes(values, levels)
+        return pandas.Categorical.from_codes(values, marks)
     if kind == ZONED:
         return pandas.Series(values).dt.tz_localize("UTC")
-    return pandas.array(values, dtype=kind) if kind in PANDAS_TYPES else values
+    if kind not in WITH_GAPS | PANDAS_TYPES:
+        return values
+    column = pandas.array(values, dtype=kind)
+    if marks is not None:
+        column[marks] = pandas.NA
+    return column
 
 
-def _to_polars(polars: Any, kind: str, values: np.ndarray, levels: Any) -> Any:
+def _to_polars(polars: Any, kind: str, values: np.ndarray, marks: Any) -> Any:
+    if kind == ZONED:
+        return polars.Series(values).dt.replace_time_zone("UTC")
+    if kind in WITH_GAPS:
+        return polars.Series(values) if marks is None else polars.Series(values).set(polars.Series(marks), None)
     if kind not in ("String", "Categorical", "Enum"):
         return polars.Series(values)
-    dtype = polars.Enum(list(levels)) if kind == "Enum" else getattr(polars, kind)
+    dtype = polars.Enum(list(marks)) if kind == "Enum" else getattr(polars, kind)
     return polars.Series(list(values), dtype=dtype)

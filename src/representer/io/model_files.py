@@ -16,7 +16,7 @@ from representer.io.node_reader import LoadError, Reader
 from representer.io.tensor_layout import LayoutError, read_layout, write_layout
 from representer.io.values import Writer
 
-FORMAT = 3
+FORMAT = 4
 """Format version, raised whenever older versions could not read what is written."""
 LONGEST_DOCUMENT = 2**26
 """Largest number of bytes of JSON: safetensors allows headers of up to 100 MB."""

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from representer.functions import Function
 from representer.io.allowance import Allowance, MemoryLimitError
-from representer.io.frames import frame_of
+from representer.io.frames import WITH_GAPS, frame_of
 from representer.io.packing import (
     COLLECTED,
     PLAIN_ARRAYS,
@@ -307,11 +307,15 @@ def _fields(value: Any) -> Collection:
 
 
 def _is_column(column: tuple) -> bool:
-    """Whether these are the name, type, values and levels of a column."""
-    _, kind, values, levels = column
-    is_row = isinstance(values, np.ndarray) and values.ndim == 1
-    fits = is_row and (levels is None or isinstance(levels, np.ndarray)) and isinstance(kind, str)
-    return fits and (values.dtype.kind == "O" or kind not in OBJECT_COLUMNS)
+    """Whether these are the name, type, values, and levels or gaps of a column."""
+    _, kind, values, marks = column
+    is_row = isinstance(values, np.ndarray) and values.ndim == 1 and isinstance(kind, str)
+    if not is_row or (kind in OBJECT_COLUMNS and values.dtype.kind != "O"):
+        return False
+    if marks is None or kind not in WITH_GAPS:
+        return marks is None or isinstance(marks, np.ndarray)
+    are_gaps = isinstance(marks, np.ndarray) and marks.dtype == bool and marks.shape == values.shape
+    return are_gaps and values.dtype.kind in PLAIN_ARRAYS
 
 
 def _shape(shape: Any) -> tuple[int, ...]:

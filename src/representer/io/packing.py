@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from representer.io.frames import WITH_GAPS
 from representer.io.registry import CLASS_NAMES, RECORDS
 from representer.io.tensor_layout import TYPE_NAMES
 
@@ -104,9 +105,9 @@ def csr_bytes(indices: np.ndarray, starts: np.ndarray) -> int:
     return 16 * len(starts) + sum(4 * len(places) for places in (indices, starts) if places.itemsize == 8)
 
 
-def column_bytes(kind: str, values: np.ndarray, levels: Any) -> int:
-    """Bytes that a column of a frame takes beyond its arrays: its head, two copies, and a table of the levels."""
-    table = 0 if levels is None else 128 * levels.size
+def column_bytes(kind: str, values: np.ndarray, marks: Any) -> int:
+    """Bytes that a column of a frame takes beyond its arrays: its head, two copies, and a table of levels or gaps."""
+    table = 0 if marks is None else (2 if kind in WITH_GAPS else 128) * marks.size
     if values.dtype.kind != "O":
         return COLUMN_BYTES[bool(kind)] + 2 * max(values.dtype.itemsize, 8) * len(values) + table
     letters = sum(len(value) for value in values if type(value) is str)

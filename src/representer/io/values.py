@@ -110,7 +110,17 @@ class Writer:
         return ["array", name, "F" if columns_first else "C"]
 
     def _frame(self, frame: Any, library: str, path: str) -> list:
+        names = list(frame.columns)
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise SaveError(f"{path} has two columns named {twice[0]!r}; rename one, and fit again.")
         columns = columns_of(frame, library)
+        for name, (_, values, _) in columns.items():
+            odd = [] if values.dtype.kind != "O" else [v for v in values if v is not None and type(v) is not str]
+            if odd:
+                raise SaveError(
+                    f"{path}[{name!r}] is a column of objects, and one of them is {odd[0]!r}; a model file holds str "
+                    "there: convert the column, to str, numbers, or a type of pandas such as 'boolean', and fit again."
+                )
         self.objects += sum(column_bytes(*column) for column in columns.values())
         parts = [list(columns), *map(list, zip(*columns.values(), strict=True))]
         return ["columns", library, *(self.slot(part, path) for part in parts)]
