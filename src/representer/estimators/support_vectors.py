@@ -58,11 +58,17 @@ class SupportVectorMachine(KernelEstimator):
         if isinstance(X, Rows) or is_approximation(kernel):
             return self._spanned(kernel, X).plan(X, budget)
         gram = self._gram(kernel, X)
-        return self._with_search(smo.cost_of_pairs(gram, np.array([len(gram)]), budget), gram, budget.memory)
+        plan = smo.cost_of_pairs(gram, np.array([len(gram)]), budget, self._parts)
+        return self._with_search(plan, gram, budget.memory)
 
     def _spanned(self, kernel: Kernel, X: Any) -> Any:
         """The machine in the span of a kernel's basis; raise where it has no form there."""
         refuse(kernel, f"The dual of {type(self).__name__}", "SVC, SVR, or an exact kernel")
+
+    @property
+    def _parts(self) -> int:
+        """Parts of a coefficient: two where it has a positive and a negative one."""
+        return 1
 
     def _with_search(self, plan: Plan, gram: Gram, memory: int, targets: int = 1) -> Plan:
         """The plan including the search, which this machine does not have."""
@@ -120,7 +126,7 @@ class SupportVectorMachine(KernelEstimator):
         parts = [r.certificate for r in results]
         self.n_iter_: Any = max(1, parts[0].iterations)
         work = Work(
-            solver=parts[0].solver,
+            solver=" and ".join(sorted({c.solver for c in parts})),
             reason=parts[0].reason,
             iterations=sum(c.iterations for c in parts),
             bytes=taken,

@@ -110,6 +110,10 @@ class SVR(RegressorMixin, Tunable, SupportVectorMachine):
     def _spanned(self, kernel: Kernel, X: Any) -> SvmInSpan:
         return SvmInSpan(self, kernel, EpsilonInsensitive(float(self.epsilon)), self._largest_C())
 
+    @property
+    def _parts(self) -> int:
+        return 1 if self.epsilon == 0.0 else 2
+
     takes_rows = True
     _strength_name = "C"
     _search_factor = 5.0  # Newton steps
@@ -184,7 +188,7 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         n, none = len(y), np.zeros(len(y))
         most = upper_bounds(self._largest_C(), weights)
         share, budget = 0.5 * self.nu * most.sum(), self._budget()
-        plan = smo.cost_of_pairs(gram, np.array([n]), budget)
+        plan = smo.cost_of_pairs(gram, np.array([n]), budget, self._parts)
         plan.require()
         K = smo.keep(gram, budget)
         # each sample has two coefficients: a positive one (first group) and a negative one (second group)
@@ -202,6 +206,10 @@ class NuSVR(RegressorMixin, SupportVectorMachine):
         self.epsilon_ = float(max(0.5 * (up - down), 0.0))
         taken = max(result.certificate.bytes, 0 if K.stored is None else K.stored.nbytes)
         return self._keep_one(gram, result.coef[:n] + result.coef[n:], 0.5 * (up + down), result, taken)
+
+    @property
+    def _parts(self) -> int:
+        return 2
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x) + b for each x in X."""

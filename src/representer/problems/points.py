@@ -100,6 +100,8 @@ class Solution:
     steps: int
     smo_steps: int = 0
     """SMO steps, which ``steps`` does not count."""
+    interior_steps: int = 0
+    """Steps of an interior point method, which neither counts."""
     precision: str = "float64"
 
     @classmethod
@@ -114,6 +116,7 @@ class Solution:
             DualPoint(np.concatenate([dual.v for dual in duals], axis=1), *sums, duals[0].strength),
             sum(part.steps for part in parts),
             sum(part.smo_steps for part in parts),
+            sum(part.interior_steps for part in parts),
         )
 
     def columns(self) -> list[Solution]:

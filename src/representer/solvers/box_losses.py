@@ -35,7 +35,8 @@ def dual_of(problem: LossProblem) -> BoxProblem:
 
 def cost(problem: LossProblem, budget: Budget) -> Plan:
     """The plan for one output; outputs are solved one by one."""
-    return smo.cost_of_pairs(problem.gram, np.array([problem.n]), budget)
+    _, _, epsilon = problem.loss.box(problem.y)  # type: ignore[misc]
+    return smo.cost_of_pairs(problem.gram, np.array([problem.n]), budget, 1 if epsilon == 0.0 else 2)
 
 
 def solve(problem: LossProblem, budget: Budget, start: np.ndarray | None = None) -> Solution:
@@ -47,14 +48,16 @@ def solve(problem: LossProblem, budget: Budget, start: np.ndarray | None = None)
     c = None if start is None else -(problem.weights * start / problem.strength).ravel()
     mean_loss = problem.losses(problem.zero().values) / problem.weights.sum()
     violation, steps = FIRST_VIOLATION * max(budget.tol, 1e-15) * max(mean_loss, 1e-300), 0
+    interior = 0
     for _ in range(TIGHTENINGS):
         limits = replace(budget, tol=violation, max_iter=budget.max_iter - steps)
         found = smo.solve(dual, limits, "its dual is a box", c)
-        c, steps = found.coef, steps + found.certificate.iterations
+        c, steps = found.coef, steps + found.n_iter
+        interior += found.certificate.iterations - found.n_iter
         point = problem.centred(Point(c[:, None], found.intercept, found.applied[:, None]))  # type: ignore[index]
         bound, primal = DualPoint.near(problem, point), problem.objective(point)
         share = budget.tol * problem.scale(point) / max(primal - bound.value, 1e-300)
         if share >= 1.0 or not found.certificate.converged or steps >= budget.max_iter:
             break
         violation *= float(np.clip(0.7 * share, 1e-3, 0.5))
-    return Solution(point, primal, bound, 0, steps, found.certificate.precision)
+    return Solution(point, primal, bound, 0, steps, interior, found.certificate.precision)

@@ -12,7 +12,7 @@ from representer.problems.judgement import Judgement
 from representer.problems.loss import LossProblem
 from representer.problems.points import Point, Solution
 from representer.result import Budget, Plan, Stopping, Work
-from representer.solvers import box_losses, lbfgs, newton
+from representer.solvers import box_losses, lbfgs, newton, smo
 from representer.solvers.workspace import Workspace
 
 ROUGH_GAP_FROM = 20_000
@@ -55,7 +55,7 @@ class Solutions:
         self.problem, self.budget, self.begin = problem, replace(budget, progress=self.progress), perf_counter()
         self.limit = budget.max_iter * len(problem.loss.parts())
         self.smo_limit = self.limit * problem.n
-        self.steps = self.smo_steps = 0
+        self.steps = self.smo_steps = self.interior_steps = 0
         self.precision = ""
         self.rough_gap = False
         self._matrix: Workspace | None = None
@@ -80,6 +80,7 @@ class Solutions:
             budget = replace(self.budget, tol=tol, max_iter=self.smo_limit - self.smo_steps)
             start = box_losses.solve(problem, budget, None if start is None else start.dual.v)
             self.smo_steps, self.precision = self.smo_steps + start.smo_steps, start.precision
+            self.interior_steps += start.interior_steps
             good = start.primal - start.dual.value <= tol * problem.scale(start.point)
             if good or self.progress.stopped or newton.cost(problem, self.budget).bytes > self.budget.memory:
                 return start
@@ -126,11 +127,13 @@ class Solutions:
     @property
     def n_iter(self) -> int:
         """Iterations as the budget counts them."""
-        return max(self.steps, -(-self.smo_steps // self.problem.n), 1)
+        return max(self.steps, -(-self.smo_steps // self.problem.n) + self.interior_steps, 1)
 
     def work(self, plan: Plan) -> Work:
         """The work done: as planned, and more where SMO fell short."""
         name, bytes_, precision = plan.solver, plan.bytes, self.precision
+        if self.interior_steps:
+            name = f"{name}, then {smo.interior}"
         if self._matrix is not None:
             precision = self._matrix.precision
             gap = "gap with their measured error" if self.rough_gap else "float64 gap"
@@ -138,5 +141,5 @@ class Solutions:
         if self.smo_steps and self.steps:
             name = f"{name}, then {newton.smoothed}"
             bytes_ = max(bytes_, newton.cost(self.problem, self.budget).bytes)
-        iterations = max(self.steps + self.smo_steps, 1)
+        iterations = max(self.steps + self.smo_steps + self.interior_steps, 1)
         return Work(name, plan.reason, iterations, bytes_, perf_counter() - self.begin, precision)

@@ -12,7 +12,7 @@ from representer.kernels import RBF, Sigmoid
 from representer.problems.box import BoxProblem
 from representer.solvers import smo
 from representer.solvers.smo import small
-from representer.solvers.smo.interior_point import is_simple, jump
+from representer.solvers.smo.interior_point import NEWTON_STEPS, is_simple, jump
 from representer.solvers.smo.state import KKT, State
 
 
@@ -80,7 +80,22 @@ def test_regression_with_bounds_far_from_the_solution_takes_few_steps():
     problem = BoxProblem(Gram(RBF(2.0), X[:, :3]), X[:, 3], np.full(150, -1e6), np.full(150, 1e6), 0.1)
     found = smo.solve(problem, box_cases.budget(1e-3), "")
     assert found.certificate.converged
-    assert found.certificate.iterations <= 2 * small.STEPS_TO_JUMP * problem.n
+    assert found.certificate.solver == "SMO, then interior point"
+    assert found.n_iter <= 2 * small.STEPS_TO_JUMP * problem.n
+    assert 0 < found.certificate.iterations - found.n_iter <= NEWTON_STEPS
+    assert "an interior point method follows" in smo.cost(problem, box_cases.budget(1e-3)).reason
+
+
+def test_plans_say_where_an_interior_point_method_may_follow():
+    """Up to 400 coefficients, or 200 of both signs, whose kernel values are float64."""
+    limits = box_cases.budget(1e-3)
+    for sizes, parts, follows in (([400], 1, True), ([401], 1, False), ([200], 2, True), ([201], 2, False)):
+        gram = Gram(RBF(1.0), np.zeros((sum(sizes), 2)))
+        plan = smo.cost_of_pairs(gram, np.array(sizes), limits, parts)
+        assert ("interior point" in plan.reason) == follows
+    easy = smo.solve(box_cases.classification(40), limits, "")
+    assert easy.certificate.solver == "SMO"
+    assert easy.n_iter == easy.certificate.iterations
 
 
 def test_the_unit_of_the_kernel_does_not_matter():

@@ -4,6 +4,7 @@ from representer.solvers.smo.small import pair_bytes, pairs_are_small, pairs_sha
 from representer.solvers.smo.working_set import (
     cost,
     cost_of_pairs,
+    interior,
     keep,
     keeps_all_values,
     name,
@@ -15,6 +16,7 @@ from representer.solvers.smo.working_set import (
 __all__ = [
     "cost",
     "cost_of_pairs",
+    "interior",
     "keep",
     "keeps_all_values",
     "name",

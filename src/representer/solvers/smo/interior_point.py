@@ -30,11 +30,18 @@ RAISED_BY = 1e-15
 LEFT_OVER = 0.1
 """The fraction of the tolerance that remaining errors may take up."""
 
+name = "interior point"
+
 
 def is_simple(problem: BoxProblem) -> bool:
     """Whether a dual is small and bounded, so that `jump` may solve it."""
     n = problem.n if problem.epsilon == 0.0 else 2 * problem.n
-    return n <= INTERIOR_UP_TO and bool(np.isfinite(problem.upper - problem.lower).all())
+    return is_few(n) and bool(np.isfinite(problem.upper - problem.lower).all())
+
+
+def is_few(parts: int) -> bool:
+    """Whether there are so few coefficients, or parts of them."""
+    return parts <= INTERIOR_UP_TO
 
 
 def jump(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, tol: float) -> KKT:
@@ -47,7 +54,7 @@ def jump(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, tol: float)
     index, sign, dual = _parts(problem, K)
     try:
         with np.errstate(all="ignore"):  # of an indefinite K
-            parts = _solution(dual, tol)
+            parts = _solution(dual, tol, state)
     except linalg.LinAlgError:
         return kkt
     found = replace(state, c=np.bincount(index, sign * parts, minlength=problem.n), g=state.g.copy())
@@ -115,8 +122,8 @@ class _Newton:
         return float(np.minimum(1.0, TO_BOUND / np.max(ratios)))
 
 
-def _solution(dual: _Dual, tol: float) -> np.ndarray:
-    """The solution, with coefficients at their bounds where the derivative there is not negligible."""
+def _solution(dual: _Dual, tol: float, state: State) -> np.ndarray:
+    """The solution, with coefficients at their bounds where the derivative there is not negligible; counts steps."""
     lower, upper, n = dual.lower, dual.upper, len(dual.t)
     c, b, largest = 0.5 * (lower + upper), np.zeros(len(dual.A)), dual.K.diagonal().max()
     v = np.full(n, np.abs(dual.K @ c - dual.t).max() + tol)
@@ -128,6 +135,7 @@ def _solution(dual: _Dual, tol: float) -> np.ndarray:
         if np.abs(slope).max() <= limit and largest * (below @ at_lower + above @ at_upper) <= limit:
             break
         newton = _Newton(dual, v, w, below, above)
+        state.interior_steps += 1
         dc, _, dv, dw = newton.step(slope, off, -below * v, -above * w)
         s, mu = newton.longest(dc, dv, dw), (below @ v + above @ w) / (2 * n)
         after = ((below + s * dc) @ (v + s * dv) + (above - s * dc) @ (w + s * dw)) / (2 * n)

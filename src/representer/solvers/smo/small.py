@@ -30,6 +30,8 @@ STEPS_EACH = 100
 STEPS_TO_JUMP = 400
 """Steps per coefficient, after which the dual is solved by an interior point method, which takes about as long."""
 
+many_steps = f"and an interior point method follows after {STEPS_TO_JUMP} steps per coefficient"
+
 
 class Values:
     """Float64 kernel values of a dual's inputs.

@@ -50,6 +50,8 @@ class State:
     from_zero: bool = False
     """Whether the fit started from zero coefficients."""
     steps: int = 0
+    interior_steps: int = 0
+    """Steps of the interior point method, which ``steps`` does not count."""
     rounds: int = 0
 
 

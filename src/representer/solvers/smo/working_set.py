@@ -14,7 +14,7 @@ from representer.gram.submatrix import COARSE, Submatrix, shared_bytes, stored_p
 from representer.problems.box import FEASIBLE, BoxProblem
 from representer.result import Budget, Plan, Result, Work, certify
 from representer.solvers.memory import stores_matrix
-from representer.solvers.smo import small
+from representer.solvers.smo import interior_point, small
 from representer.solvers.smo.exact import add_products, checked_kkt, exact_kkt, rebalance
 from representer.solvers.smo.polish import POLISH_UP_TO, polish
 from representer.solvers.smo.state import KKT, SMO_STEPS, State, require_finite, take_steps
@@ -44,17 +44,19 @@ MATRIX_COPIES = 1.5
 """The same for inputs that are rows of a precomputed matrix."""
 KEPT, PARTLY_KEPT = "all kernel values fit the memory", "n is large, so only a working set's matrix is kept"
 
-name = "SMO"
+name, interior = "SMO", interior_point.name
 way_out = "use fewer rows, or a larger memory="
 
 
 def cost(problem: BoxProblem, budget: Budget) -> Plan:
     """The plan for one dual; for pairs of classes, which share kernel values, see `cost_of_pairs`."""
-    return cost_of_pairs(problem.gram, np.array([problem.n]), budget)
+    return cost_of_pairs(problem.gram, np.array([problem.n]), budget, 1 if problem.epsilon == 0.0 else 2)
 
 
-def cost_of_pairs(gram: Any, sizes: np.ndarray, budget: Budget) -> Plan:
+def cost_of_pairs(gram: Any, sizes: np.ndarray, budget: Budget, parts: int = 1) -> Plan:
     """The plan for the duals of all pairs of classes of these sizes, or for one dual of a single size.
+
+    ``parts`` is 2 where coefficients have positive and negative parts, as those of regression.
 
     ===========================  ======================================  ===============================================
     kernel matrix in memory      when                                    takes
@@ -71,19 +73,19 @@ def cost_of_pairs(gram: Any, sizes: np.ndarray, budget: Budget) -> Plan:
     """
     n, room = len(gram), _room(gram, budget)
     largest = int(np.sort(sizes)[-2:].sum())  # coefficients of the largest dual
-    values, reason = n * (n + 1) // 2, KEPT
+    values, reason, precise = n * (n + 1) // 2, KEPT, False
     if len(sizes) > 1 and keeps_all_values(n, budget):
         threads = budget.threads or _parallel.default_threads()
-        if shares_doubles(gram, sizes, budget):
-            matrices = 8 * n * n + small.pair_bytes(sizes, threads)
-        else:
-            matrices = shared_bytes(gram, sizes, threads)
+        precise = shares_doubles(gram, sizes, budget)
+        matrices = 8 * n * n + small.pair_bytes(sizes, threads) if precise else shared_bytes(gram, sizes, threads)
     elif largest <= FLAT_UP_TO:
+        precise = _is_small(largest, room)
         matrices = matrix_bytes(largest, room)
     else:
         least, most = (4 * min(largest, size) ** 2 for size in (SET_SIZE, MAX_SIZE))
         matrices, values, reason = max(least, min(most, room)), n * n, PARTLY_KEPT
-    plan = Plan(name, reason, budget.memory - room + matrices, values, 3e-9 * values + 2e-7 * n)
+    form = small.many_steps if precise and interior_point.is_few(parts * largest) else ""
+    plan = Plan(name, reason, budget.memory - room + matrices, values, 3e-9 * values + 2e-7 * n, form=form)
     return plan.within(budget.memory, way_out)
 
 
@@ -158,16 +160,16 @@ def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | 
         rebalance(problem, state)
         kkt = KKT.of(problem, state.c, state.g)
     work = Work(
-        solver=name,
+        solver=f"{name}, then {interior}" if state.interior_steps else name,
         reason=reason,
-        iterations=state.steps,
+        iterations=state.steps + state.interior_steps,
         bytes=taken,
         seconds=perf_counter() - begin,
         precision="float64" if is_small or state.gram is not single else "float32 values, float64 check",
     )
     known, b = {"gradient": state.g, "error": error}, problem.raised(kkt.intercepts, kkt.violation, state.c)
     certificate = certify(problem, state.c, b, work, budget.tol, **known)
-    return Result(state.c, b, certificate, applied=state.g + problem.targets)
+    return Result(state.c, b, certificate, applied=state.g + problem.targets, n_iter=state.steps)
 
 
 def _rounds(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Any]:
