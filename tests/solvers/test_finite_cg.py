@@ -12,6 +12,7 @@ from representer.problems.finite import FiniteRidge
 from representer.result import Budget
 from representer.rows.arrays import ArrayRows
 from representer.solvers import finite_cg, normal_equations
+from representer.solvers.finite_passes import RidgePoint
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 2))
@@ -76,7 +77,26 @@ def test_rows_that_a_sample_misses_are_left_to_normal_equations():
 
 
 def test_steps_of_all_rounds_are_bounded():
-    problem = FiniteRidge(DESIGN, ArrayRows(X, Y), np.array([0.5, 5.0]))
+    rows = np.random.default_rng(1).normal(size=(4000, 3))
+    design = Design(Nystroem(RBF(1.0), landmarks=rows[:60]).basis(rows))
+    problem = FiniteRidge(design, ArrayRows(rows, np.sin(rows[:, :1])), np.array([0.1]))
     certificate = finite_cg.solve(problem, Budget(memory=10**9, tol=1e-12, max_iter=2), "test").certificate
     assert certificate.iterations == 2
     assert not certificate.converged
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_steps_start_from_the_solution_of_the_sampled_rows(intercept):
+    """Whose residual for all rows is the noise of the sample; the solution itself where all rows are sampled."""
+    n = 20_000
+    X = np.random.default_rng(3).normal(size=(n, 3))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]]) + 5.0
+    design = Design(Nystroem(RBF(1.0), landmarks=X[:30]).basis(X))
+    problem = FiniteRidge(design, ArrayRows(X, Y), np.array([1e-2, 1.0]), intercept)
+    for rows, most in ((2000, 0.05), (n, 1e-9)):
+        start = finite_cg.Sampled(problem, rows).start()
+        point = RidgePoint.at(problem, design, *start, float(n), sides=True)
+        assert np.all(np.linalg.norm(point.g, axis=0) < most * np.linalg.norm(point.sides, axis=0))
+    phi = design.features(X)
+    centred = phi - phi.mean(axis=0) if intercept else phi
+    np.testing.assert_allclose(point.sides, centred.T @ Y, rtol=1e-7, atol=1e-6)

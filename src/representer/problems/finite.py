@@ -60,23 +60,26 @@ class Moments:
 
 @dataclass(frozen=True)
 class Residuals:
-    """With r = y - f - b: sums of w psi r', of w r and of w r^2; with ``mean``, also of w psi."""
+    """With r = y - f - b: sums of w psi r', of w r and of w r^2; with ``mean``, also of w psi; with ``sides``, also of
+    w psi (y - b)'."""
 
     design: Design
     coef: np.ndarray
     intercept: np.ndarray
     mean: bool = False
+    sides: bool = False
 
     def __call__(self, X: Any, y: Any, w: Any) -> tuple:
-        R, coef = columns_of(y) - self.intercept, self.coef
-        weights = weights_of(w, len(R))
-        if self.mean:  # the residuals of a zero function from the target 1 are the weights
-            R, coef = np.column_stack([R, np.ones(len(R))]), np.column_stack([coef, np.zeros(len(coef))])
+        R = columns_of(y) - self.intercept
+        weights, t = weights_of(w, len(R)), R.shape[1]
+        # the residuals of a zero function from any target are the target times the weights
+        R = np.column_stack([R, *([R] if self.sides else []), *([np.ones(len(R))] if self.mean else [])])
+        coef = np.column_stack([self.coef, np.zeros((len(self.coef), R.shape[1] - t))])
         sums = self.design.residuals(X, coef, R, weights)
-        t = self.coef.shape[1]
         R = R[:, :t]
         left = R if w is None else np.divide(R, weights[:, None], out=np.zeros_like(R), where=weights[:, None] > 0)
-        return sums[:, :t], R.sum(axis=0), (R * left).sum(axis=0), sums[:, t] if self.mean else None
+        mean, sides = sums[:, -1] if self.mean else None, sums[:, t : 2 * t] if self.sides else None
+        return sums[:, :t], R.sum(axis=0), (R * left).sum(axis=0), mean, sides
 
 
 @dataclass(frozen=True)

@@ -71,16 +71,31 @@ class RidgePoint:
     """The weighted mean of phi; zero without an intercept."""
     weight: float
     """The sum of weights."""
+    sides: np.ndarray | None = None
+    """sum_i w_i (phi_i - mean) y_i', of which norms of g are fractions, where it was asked for."""
 
     @classmethod
-    def at(cls, problem: FiniteRidge, design: Design, w: np.ndarray, b: np.ndarray, weight: float) -> RidgePoint:
+    def at(
+        cls,
+        problem: FiniteRidge,
+        design: Design,
+        w: np.ndarray,
+        b: np.ndarray,
+        weight: float,
+        sides: bool = False,
+    ) -> RidgePoint:
         """Evaluate at w and b by one pass in the precision of the design."""
-        sums, total, squares, psi = problem.rows.total(Residuals(*design.at(w), b, problem.intercept))
+        part = Residuals(*design.at(w), b, problem.intercept, sides)
+        sums, total, squares, psi, C = problem.rows.total(part)
         g, total = design.from_sums(sums) - problem.alpha * w, np.atleast_1d(total)
+        C = design.from_sums(C) if sides else None
         if not problem.intercept:
-            return cls(w, b, g, squares, np.zeros(len(w)), weight)
-        mean = design.from_sums(psi) / weight  # the best intercept removes the mean residual
-        return cls(w, b + total / weight, g - np.multiply.outer(mean, total), squares - total**2 / weight, mean, weight)
+            return cls(w, b, g, squares, np.zeros(len(w)), weight, C)
+        s = design.from_sums(psi)
+        mean = s / weight  # the best intercept removes the mean residual
+        C = C - np.multiply.outer(mean, total + s @ w) if sides else None
+        g, squares = g - np.multiply.outer(mean, total), squares - total**2 / weight
+        return cls(w, b + total / weight, g, squares, mean, weight, C)
 
     def improved(
         self,
