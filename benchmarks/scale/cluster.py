@@ -3,8 +3,10 @@
     python benchmarks/scale/cluster.py [--quick] [--only PART ...]
 
 ratio    two workers of one thread against two threads in one process, 2,000,000 rows, and the largest graph of a pass
-model    rates measured on this machine, and `ClusterCost` with them against fits with one and two workers, three sizes
-         and 10^9 rows on 10 to 4,000 workers by these rates, with 10 Gbit/s
+model    rates measured on this machine (cluster_rates.py), and `ClusterCost` with them against fits with one and two
+         workers, three sizes, and 10^9 rows on 10 to 4,000 workers by these rates, with 10 Gbit/s
+
+The ratio takes about two minutes on two idle cores, and so does the model.
 """
 
 from __future__ import annotations
@@ -23,30 +25,18 @@ from distributed import Client
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 import generated
+from cluster_rates import measured_rates, model_of
 from common import Table, print_versions, seconds_of
 
-from representer import KernelRidge, Nystroem, rows
-from representer.gram.design import Design
-from representer.kernels import RBF
-from representer.problems.finite import Moments, Residuals
-from representer.rows.distributed import tasks
+from representer import rows
 from representer.rows.distributed.cost import ClusterCost, Rates
-from representer.solvers.finite_passes import design_for_sums
 
 CENTRES = 500
 SIZES = ((300_000, 300), (500_000, 500), (1_000_000, 300))
-"""Rows and centres of the fits that the model is compared with."""
+"""Rows and centres of the fits that the model is compared with: large enough that sums are computed in float32."""
 SAMPLES = 3
 """Passes of a fit with an intercept that only sample rows."""
-PARTITION = 50_000
-SOLVED = 40_000
-"""Rows of the fit with 800 centres that tells the rate of m^3: enough for float32 sums, whose rates are subtracted."""
-
-
-def model_of(centres: int, **options: Any) -> KernelRidge:
-    """A ridge fit by normal equations."""
-    kernel = Nystroem(RBF(generated.SCALE), centres)
-    return KernelRidge(1.0, kernel=kernel, solver="normal_equations", fit_intercept=True, **options)
+PARTITION = 25_000
 
 
 def graph_bytes(fit: Any) -> tuple[int, float]:
@@ -85,73 +75,22 @@ def ratio(table: Table, tenth: int) -> None:
     table.row("tasks for each partition in it", count, "<=", 3.0, "")
 
 
-def measured_rates(client: Client) -> Rates:
-    """Seconds of one thread for values and products, of the driver for tasks and m^3, and bytes a second moved."""
-    X, y = generated.in_memory(1, PARTITION)
-    n, m = len(X), 400
-    design = Design(Nystroem(RBF(generated.SCALE), landmarks=X[:m]).basis(X), threads=1)
-    single, exact = design_for_sums(design, 10**12), replace(design, basis=design.basis.astype(np.float64))
-    w, b = np.zeros((design.basis.rank, 1)), np.zeros(1)
-
-    def fill() -> None:
-        for _ in single.strips(X, lambda rows, values: None):
-            pass
-
-    parts = (
-        fill,
-        lambda: Moments(single.columns, b)(X, y, None),
-        lambda: Residuals(*exact.at(w), b, True)(X, y, None),
-        lambda: tasks.block_of(X, y, None, 0, None),
-    )
-    value, moments, residual, row = (min(seconds_of(part) for _ in range(3)) for part in parts)
-    few = generated.in_memory(1, SOLVED)
-    start = min(seconds_of(lambda: model_of(20).fit(few[0][:400], few[1][:400])) for _ in range(3))
-    fitted = model_of(2 * m, threads=1)
-    small = min(seconds_of(lambda: fitted.fit(*few)) for _ in range(2))
-    each = value + (fitted.certificate_.passes - 1) * residual
-    known = SOLVED * 2 * m * (2 * m * (moments - value) / (n * m * m) + each / (n * m))
-    calls = [dask.delayed(abs, pure=False)(k) for k in range(400)]
-    task = min(seconds_of(lambda: dask.compute(*calls)) for _ in range(3)) / len(calls)
-    return Rates(
-        value=value / (n * m),
-        exact_value=residual / (n * m),
-        product=(moments - value) / (n * m * m),
-        row=row / n,
-        task=task,
-        solve=max(small - known, 0.0) / (2 * m) ** 3,
-        network=moved_a_second(client),
-        start=start,
-    )
-
-
-def moved_a_second(client: Client) -> float:
-    """Bytes a second from one worker to another."""
-    first, second = list(client.scheduler_info()["workers"])[:2]
-    times = []
-    for _ in range(3):
-        array = client.submit(np.ones, 2**22, workers=[first], pure=False)
-        client.submit(len, array, workers=[first], pure=False).result()
-        times.append(seconds_of(lambda a=array: client.submit(len, a, workers=[second], pure=False).result()))
-    return 2**25 / min(times)
-
-
-def model(table: Table, tenth: int) -> Rates:
-    """Predicted and measured times."""
-    with generated.cluster() as cluster, Client(cluster) as client:
-        rates = measured_rates(client)
-    print(f"       {rates}")
+def model(table: Table, quick: bool) -> Rates:
+    """Predicted and measured times. The rates are those of as many workers as the fit has."""
     for workers in (1, 2):
-        with generated.cluster(workers) as cluster, Client(cluster):
-            for k, (n, m) in enumerate(SIZES):
-                X, y = generated.lazy(n // PARTITION, PARTITION // tenth)
+        with generated.cluster(workers) as cluster, Client(cluster) as client:
+            rates = measured_rates(client, PARTITION)
+            print(f"       {rates}", flush=True)
+            for k, (n, m) in enumerate(SIZES[:1] if quick else SIZES):
+                X, y = generated.lazy(n // PARTITION, PARTITION)
                 data = rows(X, target=y).persisted()  # type: ignore[attr-defined]
                 fitted = model_of(m)
                 if not k:
                     model_of(50).fit(data)  # workers import and compile
-                seconds = min(seconds_of(lambda f=fitted, d=data: f.fit(d)) for _ in range(2))
+                seconds = float(np.median([seconds_of(lambda f=fitted, d=data: f.fit(d)) for _ in range(3)]))
                 passes = fitted.certificate_.passes - SAMPLES
-                cost = ClusterCost(n // tenth, 10, m, passes, workers, PARTITION // tenth, SAMPLES, rates)
-                what = f"{workers} workers, {n // tenth:,} rows, m = {m}: predicted time off by"
+                cost = ClusterCost(n, 10, m, passes, workers, PARTITION, SAMPLES, rates)
+                what = f"{workers} workers, {n:,} rows, m = {m}: predicted time off by"
                 off = 100 * abs(cost.seconds / seconds - 1.0)
                 note = f"{cost.seconds:.2f} s predicted, {seconds:.2f} s measured, {passes} passes"
                 table.row(what, off, "<=", 25.0, "%", note)
@@ -172,7 +111,7 @@ def table_of(rates: Rates) -> None:
 def main() -> None:
     """All parts, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, one size for the model")
     parser.add_argument("--only", nargs="+", choices=["ratio", "model"], default=["ratio", "model"])
     options = parser.parse_args()
     print_versions()
@@ -180,7 +119,7 @@ def main() -> None:
     if "ratio" in options.only:
         ratio(table, tenth)
     if "model" in options.only:
-        table_of(model(table, tenth))
+        table_of(model(table, options.quick))
     table.end()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from representer.rows.distributed.cost import ClusterCost, Rates
 
-RATES = Rates(value=1e-9, exact_value=2e-9, product=1e-11, row=1e-8, task=1e-3, solve=1e-9, network=1e9, start=0.5)
+RATES = Rates(1e-9, 2e-9, product=1e-11, row=1e-8, task=1e-3, solve=1e-9, network=1e9, start=0.5, latency=0.01)
 
 
 def test_terms_by_hand():
@@ -17,10 +17,10 @@ def test_terms_by_hand():
     work = 16e6 * 1000 * (1000 * 1e-11 + 1e-9 + 2 * 2e-9) + 5 * 16e6 * 1e-8
     np.testing.assert_allclose(cost.work_seconds, work / 4)
     assert cost.tasks == int(16 * (3 * 8 / 7 + 2)) + 3
-    np.testing.assert_allclose(cost.driver_seconds, cost.tasks * 1e-3 + 1.0)
+    np.testing.assert_allclose(cost.driver_seconds, cost.tasks * 1e-3 + 5 * 0.01 + 1.0)
     np.testing.assert_allclose(cost.moved_bytes, 16 * 8 * (1e6 + 2 * 1000) * 0.75)
     np.testing.assert_allclose(cost.network_seconds, cost.moved_bytes / 4e9 + 8e6 / 1e9)
-    np.testing.assert_allclose(cost.seconds, 0.5 + work / 4 + cost.network_seconds + 1.0)
+    np.testing.assert_allclose(cost.seconds, 0.5 + work / 4 + cost.network_seconds + 1.05)
     assert cost.worker_bytes == 4 * 8 * 1e7 + 72e6
     assert cost.driver_bytes == 48e6 + 8 * 20 * 1000 * 1010
 

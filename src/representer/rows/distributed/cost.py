@@ -10,7 +10,8 @@ class Rates:
     """Rates of one single-threaded worker, of the driver, and of the network.
 
     The defaults of values, products, rows and m^3 are CPU seconds of one core of an x86-64 server under other load;
-    those of tasks and of the network are assumptions. ``benchmarks/scale/cluster.py`` measures all of them.
+    those of tasks, of their latency and of the network are assumptions. ``benchmarks/scale/cluster.py`` measures all of
+    them.
     """
 
     value: float = 2.3e-9
@@ -29,6 +30,8 @@ class Rates:
     """Bytes per second through one network card."""
     start: float = 0.2
     """Seconds that do not depend on sizes."""
+    latency: float = 0.02
+    """Seconds from handing a graph of a single task to the scheduler until its result is back, once in each pass."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,9 @@ class ClusterCost:
 
     @property
     def driver_seconds(self) -> float:
-        """Tasks dispatched one after the other, and the m^3 term."""
-        return self.tasks * self.rates.task + self.rates.solve * float(self.centres) ** 3
+        """Tasks dispatched one after the other, the latency of passes, and the m^3 term."""
+        latency = (self.passes + self.samples) * self.rates.latency
+        return self.tasks * self.rates.task + latency + self.rates.solve * float(self.centres) ** 3
 
     @property
     def moved_bytes(self) -> float:
