@@ -60,8 +60,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Residuals:
-    """With r = y - f - b: sums of w psi r', of w r and of w r^2; with ``mean``, also of w psi; with ``sides``, also of
-    w psi (y - b)'."""
+    """With r = y - f - b: sums of w psi r', w r and w r^2; of w psi if ``mean``, of w psi (y - b)' if ``sides``."""
 
     design: Design
     coef: np.ndarray
