@@ -124,6 +124,23 @@ def test_weak_regularisers_where_many_inputs_have_no_curvature(loss, monkeypatch
     assert found.steps <= 2 * direct.steps
 
 
+@pytest.mark.parametrize(("loss", "share"), [(SquaredHinge(), 0.5), (Logistic(), 0.7)], ids=repr)
+def test_stronger_regularisation_first_saves_products(loss, share, rng, monkeypatch):
+    """Fewer inputs have curvature near the solution, so that steps there are by Cholesky."""
+    X = rng.normal(size=(300, 3))
+    y = np.where(np.sin(2.0 * X[:, :1]) + X[:, 1:2] > 0.0, 1.0, -1.0)
+    p = replace(problem(loss, n=300, strength=1e-4), gram=Gram(problem(loss).gram.kernel, X), y=y)
+    monkeypatch.setattr(newton, "CHOLESKY_STEPS_UP_TO", 150)
+    products, product = [], Workspace.__matmul__
+    monkeypatch.setattr(Workspace, "__matmul__", lambda *given: products.append(1) or product(*given))
+    found, spent = solve(p, 1e-6), len(products)
+    assert relative(p, found) <= 1e-6
+    monkeypatch.setattr(newton, "STRONG_ENOUGH", 0.0)
+    straight = solve(p, 1e-6)
+    assert found.primal == pytest.approx(straight.primal, rel=2e-6)
+    assert spent < share * (len(products) - spent)
+
+
 @pytest.mark.parametrize(
     ("loss", "form"), [(Logistic(), "float64"), (Poisson(), "float32"), (Multinomial(), "float32")]
 )

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isqrt
+from functools import partial
+from math import ceil, isqrt
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,10 @@ SUBSAMPLE_FROM = 20_000
 """Inputs from which a solution on some of them is the warm start."""
 SUBSAMPLE = 8
 """One in this many inputs is used for it; products with their matrix take a sixty-fourth of the time."""
-SUBSAMPLE_TOL = 1e-2
-"""The relative gap of that solution."""
+ROUGHLY = 1e-2
+"""The relative gap of solutions that are warm starts only."""
+STRONG_ENOUGH = 0.1
+"""The strength, relative to the mean of w k(x, x), from which no stronger regularisation is solved first."""
 
 
 name, smoothed = "newton", "smoothed newton"
@@ -83,13 +86,18 @@ def _step_bytes(problem: LossProblem, budget: Budget, exact: bool) -> int:
 def solve(problem: LossProblem, matrix: Workspace, budget: Budget, start: Point | None = None) -> Solution:
     """Minimise to a duality gap of ``tol`` times the objective, or as far as rounding allows.
 
-    Smooth losses with many inputs start from the solution on a subsample.
+    Smooth losses with many inputs start from the solution on a subsample; with fewer, and weak regularisation, from
+    solutions with ever weaker ones: these leave few inputs with curvature where a loss has flat pieces.
     """
-    if start is None and problem.loss.smooth and np.count_nonzero(problem.weights) >= SUBSAMPLE_FROM:
+    smooth, used = problem.loss.smooth, np.count_nonzero(problem.weights)
+    engine = _Newton(matrix, budget)
+    if start is None and smooth and used >= SUBSAMPLE_FROM:
         start = _on_subsample(problem, matrix, budget)
     point = problem.zero() if start is None else problem.centred(start)
-    engine = _Newton(matrix, budget)
-    run = engine.smooth if problem.loss.smooth else engine.smoothing
+    if start is None and smooth and used > engine.cholesky_rows:
+        for stronger in _stronger(problem):
+            point = engine.smooth(stronger, point, partial(_rough_goal, stronger)).point
+    run = engine.smooth if smooth else engine.smoothing
     return run(problem, point, lambda p: budget.tol * problem.scale(p))
 
 
@@ -103,11 +111,22 @@ def _on_subsample(problem: LossProblem, matrix: Workspace, budget: Budget) -> Po
     small, weights = matrix.take(rows, budget.memory), problem.weights[rows]
     part = replace(problem, gram=small.gram, y=problem.y[rows], weights=weights)
     part = part.with_strength(problem.strength * float(weights.sum() / problem.weights.sum()))
-    found = solve(part, small, replace(budget, tol=SUBSAMPLE_TOL, progress=None)).point
+    found = solve(part, small, replace(budget, tol=ROUGHLY, progress=None)).point
     coef = np.zeros((problem.n, found.coef.shape[1]))
     coef[rows] = found.coef
     point = problem.centred(Point(coef, found.intercept, matrix @ coef))
     return min(problem.zero(), point, key=problem.objective)
+
+
+def _stronger(problem: LossProblem) -> list[LossProblem]:
+    """The problem with stronger regularisation, by ever smaller powers of ten: none where it is strong by itself."""
+    enough = STRONG_ENOUGH * float(np.mean(problem.weights[:, 0] * problem.diagonal))
+    n_powers = ceil(np.log10(max(enough / problem.strength, 1.0)))
+    return [problem.with_strength(problem.strength * 10.0**power) for power in range(n_powers, 0, -1)]
+
+
+def _rough_goal(problem: LossProblem, point: Point) -> float:
+    return ROUGHLY * problem.scale(point)
 
 
 @dataclass(frozen=True)
