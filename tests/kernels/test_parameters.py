@@ -68,3 +68,9 @@ def test_a_clone_shares_nothing_that_can_change():
     copy.b.a.append(2.0)
     assert thing.a[0] == 0.0
     assert thing.b.a == [1.0]
+
+
+def test_printing_without_parameters_compiles_no_code(monkeypatch):
+    # the signature of a class without a constructor is text that inspect parses, and reading a model file may print
+    monkeypatch.setattr("ast.parse", None)
+    assert repr(Parameters()) == "Parameters()"

@@ -16,6 +16,8 @@ class Parameters(BaseEstimator):
     """scikit-learn's parameters and cloning, equality by parameters, and a repr of the non-default ones."""
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if type(self).__init__ is object.__init__:
+            return f"{type(self).__name__}()"  # Python would compile the text of that signature
         known = signature(type(self)).parameters
         given = [(name, getattr(self, name)) for name in known]
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in given if not _equal(v, known[n].default))})"
