@@ -188,6 +188,8 @@ class Result:
     certificate: Certificate
     eigenvalues: np.ndarray | None = None
     """Of an eigenproblem, whose eigenvectors are the coefficients."""
+    trace: float | None = None
+    """The sum of all eigenvalues of an eigenproblem."""
     applied: np.ndarray | None = None
     """K coef in float64, where the solver has computed it."""
     strength: float | None = None

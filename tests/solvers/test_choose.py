@@ -58,7 +58,7 @@ def rows(n, alpha=1.0, scale=1.0, targets=1):
     ],
 )
 def test_ladder(n, alpha, solver, chosen, reason):
-    module, plan = choose.ridge(rows(n, alpha), PLENTY, solver)
+    module, plan = choose.solver_of(rows(n, alpha), PLENTY, solver)
     assert (module.name, plan.solver, plan.reason) == (chosen, chosen, reason)
 
 
@@ -68,7 +68,7 @@ def test_tiny_ridge_is_solved_directly_where_the_matrix_fits(scale):
     edge = 0.01 * np.finfo(np.float32).eps * n * scale
 
     def plan(alpha, memory=2 * 8 * n**2, solver="auto"):
-        return choose.ridge(rows(n, alpha, scale), Budget(memory), solver)[1]
+        return choose.plan(rows(n, alpha, scale), Budget(memory), solver)
 
     small = plan(1.01 * edge)
     assert (small.solver, small.reason) == ("cholesky", "alpha is small")
@@ -101,32 +101,32 @@ def test_many_alphas_are_for_the_eigendecomposition(targets, distinct):
 
 
 def test_a_plan_says_what_does_not_fit_and_raises_nothing():
-    plan = choose.ridge(rows(10_000), Budget(10**8), "cholesky")[1]
+    plan = choose.plan(rows(10_000), Budget(10**8), "cholesky")
     assert plan.refusal.startswith("A fit by cholesky needs 0.40")
     assert "solver='conjugate_gradient'" in plan.refusal
     assert choose.path_plan(rows(10_000), Budget(10**8), np.ones((2, 1))).refusal
-    assert choose.ridge(rows(100), Budget(1000))[1].refusal  # where nothing fits it is the better one of them
+    assert choose.plan(rows(100), Budget(1000)).refusal  # where nothing fits it is the better one of them
     with pytest.raises(MemoryError, match="A fit by cholesky needs"):
-        choose.solve_ridge(problem(), Budget(1000), "cholesky")
+        choose.solve(problem(), Budget(1000), "cholesky")
 
 
 def test_conjugate_gradients_store_no_square_matrix():
     n = 100_000
-    plan = choose.ridge(rows(n), Budget(4 * 10**9))[1]
+    plan = choose.plan(rows(n), Budget(4 * 10**9))
     assert plan.solver == "conjugate_gradient"
     assert plan.bytes < 0.1 * 4 * n**2
 
 
 def test_conjugate_gradients_need_a_ridge():
-    _, plan = choose.ridge(rows(100, 0.0), PLENTY, "conjugate_gradient")
+    plan = choose.plan(rows(100, 0.0), PLENTY, "conjugate_gradient")
     with pytest.raises(ValueError, match="need a positive alpha; use solver='cholesky'"):
         plan.require()
     with pytest.raises(ValueError, match="solver is 'lu'; use 'auto', 'cholesky' or 'conjugate_gradient'"):
-        choose.check_name(choose.RIDGE, "lu")
+        choose.check_name("lu", RidgeProblem)
 
 
-def test_solve_ridge_is_the_plan():
-    certificate = choose.solve_ridge(problem(), Budget(10**8, 1e-9)).certificate
+def test_solve_is_the_plan():
+    certificate = choose.solve(problem(), Budget(10**8, 1e-9)).certificate
     assert (certificate.solver, certificate.reason, certificate.tolerance) == ("Cholesky", "n is small", 1e-9)
     assert certificate.converged
 
@@ -176,7 +176,7 @@ def test_definite_problems_are_reduced():
 
 
 def eigen(n, wanted, memory=10**11, solver="auto"):
-    return choose.eigen(EigenProblem(Rows(n)), Budget(memory), wanted, solver)[1]
+    return choose.plan(EigenProblem(Rows(n), n_components=wanted), Budget(memory), solver)
 
 
 @pytest.mark.parametrize(

@@ -60,5 +60,5 @@ def test_bytes_of_a_plan_are_those_of_the_fit(R, peak_of):
     p, limits = problem(only_gradient(Huber(0.3)), n=1000, regularizer=R), budget(1e-4, max_iter=40)
     p = replace(p, gram=Gram(Laplacian(1.0), p.gram.X))  # of full rank
     plan = regularized.cost(p, limits)
-    peak, _ = peak_of(lambda: regularized.solve(p, limits, plan), 0.8 * plan.bytes)
+    peak, _ = peak_of(lambda: regularized.solve(p, limits, plan.reason), 0.8 * plan.bytes)
     assert 0.8 * plan.bytes < peak < 1.2 * plan.bytes

@@ -65,7 +65,7 @@ def test_once_stopped_everything_stops(loss, R):
     seen = []
     p, limits = problem(loss, n=60, regularizer=R), budget(1e-9)
     limits = replace(limits, progress=lambda what, size: seen.append(what) or True)
-    found = regularized.solve(p, limits, regularized.cost(p, limits))
+    found = regularized.solve(p, limits, "")
     assert len(seen) == 1
     assert not found.certificate.converged
     assert found.n_iter == 1

@@ -166,7 +166,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     def _kernels(self) -> tuple[Kernel, Kernel]:
         """Both kernels, after all parameters are checked."""
         checks.positive(self.alpha, "alpha")
-        choose.check_name(choose.RIDGE, self.solver)
+        choose.check_name(self.solver, RidgeProblem)
         return to_kernel(self.kernel_x), to_kernel(self.kernel_y)
 
     def _problem_of(self, kernel: Kernel, X: Any) -> RidgeProblem:
@@ -174,7 +174,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         return RidgeProblem(gram, np.zeros((len(gram), 1)), np.array([float(self.alpha)]))
 
     def _plan_of(self, problem: RidgeProblem, budget: Budget) -> Plan:
-        plan = choose.ridge(problem, budget, self.solver)[1]
+        plan = choose.plan(problem, budget, self.solver)
         if plan.solver != cholesky.name:
             return plan
         # the factor is kept for all right-hand sides, and so in float64
@@ -213,7 +213,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     def _iterate(self, B: np.ndarray) -> Result:
         """(K + alpha I)^(-1) B by the planned solver."""
         problem, budget = self._with_targets(B), self._budget()
-        solver, _ = choose.ridge(problem, budget, self._plan.solver)
+        solver, _ = choose.solver_of(problem, budget, self._plan.solver)
         return solver.solve(problem, budget, self._plan.reason)
 
     def _solve(self, B: np.ndarray) -> np.ndarray:

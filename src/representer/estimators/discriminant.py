@@ -140,7 +140,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             if np.ndim(self.alpha):
                 problem, result = self._choose(problem, alphas, budget)
             else:
-                solver, plan = choose.ridge(problem, budget, self.solver)
+                solver, plan = choose.solver_of(problem, budget, self.solver)
                 plan.require()
                 budget.progress.expect(plan.solver, plan.seconds)
                 result = solver.solve(problem, budget, plan.reason)
@@ -190,7 +190,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         problem = RidgeProblem(gram, np.zeros((len(gram), n_classes)), np.full(n_classes, alphas[0]), None, True)
         if np.ndim(self.alpha):
             return choose.path_plan(problem, self._budget(), _repeated(alphas, n_classes))
-        return choose.ridge(problem, self._budget(), self.solver)[1]
+        return choose.plan(problem, self._budget(), self.solver)
 
     def _alphas(self) -> np.ndarray:
         """alpha as an array, after it and the solver are checked."""
@@ -200,7 +200,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             alphas = np.array([np.nan])
         if alphas.ndim > 1 or not alphas.size or not np.all((alphas > 0) & (alphas < np.inf)):
             raise ValueError(f"alpha is {self.alpha!r}; it must be a positive number, or a list of them.")
-        choose.check_name(choose.RIDGE, self.solver)
+        choose.check_name(self.solver, RidgeProblem)
         if np.ndim(self.alpha) and self.solver != "auto":
             raise ValueError(
                 f"solver is {self.solver!r}, but a list of alphas needs a decomposition of the whole matrix; "

@@ -41,7 +41,7 @@ from representer.result import Plan
 from representer.rows.base import Rows
 from representer.rows.distributed.lazy import lazily
 from representer.rows.validation import check_inputs, reset_fitted
-from representer.solvers import regularized
+from representer.solvers import choose
 
 MACHINE_ADVICE = "use a stronger regulariser, a kernel with a shorter length scale, or a larger tol or max_iter"
 
@@ -113,9 +113,9 @@ class Machine(Tunable, KernelEstimator):
         self._plan_of(problem).require()
         if self.tune is not None:
             problem = self._tuned(problem, X)
-        plan = regularized.cost(problem, budget)
+        solver, plan = choose.solver_of(problem, budget)
         with budget.progress.expect(plan.solver, plan.seconds), _parallel.blas_threads_for(problem.n):
-            result = regularized.solve(problem, budget, plan)
+            result = solver.solve(problem, budget, plan.reason)
         gram, single = problem.gram, result.coef.shape[1] == 1
         self.kernel_, self.X_fit_, self.certificate_ = gram.kernel, gram.X, result.certificate
         strength: Any = result.strength
@@ -149,7 +149,7 @@ class Machine(Tunable, KernelEstimator):
     def _plan_of(self, problem: LossProblem) -> Plan:
         """The plan of a fit, including the search before it."""
         budget = self._budget()
-        return self._with_search(regularized.cost(problem, budget), problem.gram, budget.memory)
+        return self._with_search(choose.plan(problem, budget), problem.gram, budget.memory)
 
     def _inputs(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None]:
         if y is None:

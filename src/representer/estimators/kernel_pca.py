@@ -153,13 +153,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             return components_in_span(self, kernel_for_rows(self._given_kernel(), X), rows, None).plan(self._budget())
         if is_approximation(self._given_kernel()):
             return components_in_span(self, self._kernel_for(X), X, None).plan(self._budget())
-        problem = EigenProblem(self._gram(self._kernel_for(X), X), None, self.center)
-        return choose.eigen(problem, self._budget(), self.n_components, self.solver)[1]
+        problem = EigenProblem(self._gram(self._kernel_for(X), X), None, self.center, self.n_components)
+        return choose.plan(problem, self._budget(), self.solver)
 
     def _check_parameters(self) -> None:
         if self.n_components is not None:
             checks.integer(self.n_components, "n_components")
-        choose.check_name(choose.EIGEN, self.solver)
+        choose.check_name(self.solver, EigenProblem)
 
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Any, Result | None]:
         """Set all fitted attributes; returns the checked inputs and the solver's result, if there is one."""
@@ -180,12 +180,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             self._check(found, found.trace, checks.number_of(X))
             return X, None
         gram, budget = self._gram(self._kernel_for(X, weights), X), self._budget()
-        problem = EigenProblem(gram, weights, self.center)
-        solver, plan = choose.eigen(problem, budget, self.n_components, self.solver)
+        problem = EigenProblem(gram, weights, self.center, self.n_components)
+        solver, plan = choose.solver_of(problem, budget, self.solver)
         plan.require()
         with budget.progress.expect(plan.solver, plan.seconds), _parallel.blas_threads_for(problem.n):
-            result, image_of_root = solver.solve(problem, budget, self.n_components, plan.reason)
-        trace, D = problem.trace(image_of_root), problem.sqrt_weights
+            result = solver.solve(problem, budget, plan.reason)
+        trace, D = result.trace, problem.sqrt_weights
         self._check(result, trace, problem.n)
         self.kernel_, self.X_fit_ = gram.kernel, X
         self.eigenvalues_, self.eigenvectors_ = unit * np.asarray(result.eigenvalues), result.coef

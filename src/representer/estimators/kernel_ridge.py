@@ -24,11 +24,12 @@ from representer.estimators.tunable import Tunable, with_weight
 from representer.functions import Function
 from representer.gram.tiled import Gram
 from representer.kernels import checks
+from representer.problems.finite import FiniteRidge
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result
 from representer.rows.base import Rows
 from representer.rows.validation import check_inputs, reset_fitted
-from representer.solvers import choose, normal_equations
+from representer.solvers import choose
 
 MOST_ALPHAS = 10_000
 """Largest number of alphas in a path."""
@@ -103,7 +104,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
             if path:
                 problem, result = self._along_path(problem, alphas, budget)
             else:
-                solver, plan = choose.ridge(problem, budget, self.solver)
+                solver, plan = choose.solver_of(problem, budget, self.solver)
                 plan.require()
                 with self._watched(solver, plan) as budget:
                     result = solver.solve(problem, budget, plan.reason, last)
@@ -188,7 +189,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
         """Raise if the solver, or an option that chooses alpha, is unknown or would be ignored."""
         for name in ("fit_intercept", "alpha_per_target", "warm_start"):
             checks.boolean(getattr(self, name), name)
-        choose.check_name((*choose.RIDGE, normal_equations), self.solver)
+        choose.check_name(self.solver, RidgeProblem, FiniteRidge)
         self._check_tune()
         if path and self.solver != "auto":
             raise ValueError(
@@ -209,7 +210,7 @@ class Ridge(CallbackSupportMixin, Tunable, KernelEstimator):
     def _plan_of(self, problem: RidgeProblem, alphas: np.ndarray, path: bool, budget: Budget) -> Plan:
         if path:
             return choose.path_plan(problem, budget, alphas)
-        plan = choose.ridge(problem, budget, self.solver)[1]
+        plan = choose.plan(problem, budget, self.solver)
         return self._with_search(plan, problem.gram, budget.memory, problem.targets.shape[1])
 
     def _along_path(self, problem: RidgeProblem, alphas: np.ndarray, budget: Budget) -> tuple[RidgeProblem, Result]:

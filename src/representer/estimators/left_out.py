@@ -66,7 +66,7 @@ class LeftOutFit:
 
     def solve(self, budget: Budget) -> Result:
         """The exact solution for the targets."""
-        return choose.solve_ridge(self.problem, budget)
+        return choose.solve(self.problem, budget)
 
     def left_out(self, coef: np.ndarray) -> LeaveOneOut:
         """Leave-one-out predictions and variances of `rows`."""

@@ -24,7 +24,7 @@ from representer.regularizers import Regularizer
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.rows.arrays import inputs_of
 from representer.rows.base import Rows
-from representer.solvers import finite_newton
+from representer.solvers import choose
 
 
 class MachineInSpan:
@@ -40,7 +40,7 @@ class MachineInSpan:
 
     def plan(self, budget: Budget) -> Plan:
         """The cost of a fit; losses of several outputs are solved one after the other."""
-        return with_samples(finite_newton.cost(self.problems[0], budget), self.basis, self.rows)
+        return with_samples(choose.plan(self.problems[0], budget), self.basis, self.rows)
 
     def solve(self, budget: Budget) -> Result:
         """Coefficients of phi, intercepts and their certificate, with the error of the approximation."""
@@ -48,7 +48,7 @@ class MachineInSpan:
         plan.require()
         self.rows.expect(plan.passes)
         with _parallel.blas_threads_for(self.basis.size):
-            found = [finite_newton.solve(problem, budget, plan.reason) for problem in self.problems]
+            found = [choose.solve(problem, budget) for problem in self.problems]
         w = np.concatenate([result.coef for result in found], axis=1)
         b = np.concatenate([result.intercept for result in found])
         parts = [result.certificate for result in found]

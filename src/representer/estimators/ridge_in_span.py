@@ -45,7 +45,7 @@ class RidgeInSpan:
         if path:
             plan = normal_equations.cost(self.problem, budget, self.alphas)
         else:
-            plan = choose.finite_ridge(self.problem, budget, self.model.solver)[1]
+            plan = choose.plan(self.problem, budget, self.model.solver)
         return with_samples(plan, self.basis, self.rows)
 
     def fit(self, path: bool, budget: Budget) -> None:
@@ -56,7 +56,7 @@ class RidgeInSpan:
         if path:
             alpha, result = self._along_path(plan, budget)
         else:
-            solver, plan = choose.finite_ridge(self.problem, budget, self.model.solver)
+            solver, plan = choose.solver_of(self.problem, budget, self.model.solver)
             with self.model._watched(solver, plan) as watched:
                 alpha, result = self.alphas[0], solver.solve(self.problem, watched, plan.reason)
         self._keep(alpha, result)

@@ -140,7 +140,7 @@ class SearchedModel(KernelEstimator):
         self.kernel_, self.alpha_ = best.tuned.kernel, best.tuned.strength
         fit = LeftOutFit(self._gram(self.kernel_, errors.X), errors.targets, self.alpha_, errors.weights)
         with Progress(self.verbose, self.tol) as progress:
-            progress.expect("fit to all rows", choose.ridge(fit.problem, budget)[1].seconds)
+            progress.expect("fit to all rows", choose.plan(fit.problem, budget).seconds)
             result = fit.solve(replace(budget, progress=progress))
         self.certificate_ = result.certificate
         return fit, result
@@ -174,7 +174,7 @@ class SearchedModel(KernelEstimator):
         gram = self._gram(RBF(), np.zeros((n, 1)))
         problem = RidgeProblem(gram, np.zeros((n, targets)), np.full(targets, 1e-2), None, True)
         budget = self._budget()
-        plan = choose.ridge(problem, budget)[1]
+        plan = choose.plan(problem, budget)
         rows = min(n, MOST_ROWS)
         seconds = plan.seconds + min(self.time_limit, 1e-9 * rows**3 + 1e-5 * rows)
         bytes_ = max(plan.bytes, loo_bytes(max(rows, min(n, LOO_ROWS)), targets, self.threads))

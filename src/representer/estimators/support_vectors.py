@@ -25,7 +25,7 @@ from representer.problems.box import BoxProblem
 from representer.result import Budget, Plan, Result, Work, certificate_of
 from representer.rows.base import Rows
 from representer.rows.validation import check_inputs
-from representer.solvers import smo
+from representer.solvers import choose, smo
 
 QUICK = 5e-3
 """Seconds of a fit up to which the interpreter, which runs one thread at a time, takes most of it."""
@@ -100,7 +100,7 @@ class SupportVectorMachine(KernelEstimator):
     def _fit_one(self, problem: BoxProblem, start: np.ndarray | None = None, plan: Plan | None = None) -> Result:
         """The solution of a single dual; when no plan is given, it is planned here."""
         budget = self._limited(self._budget(), problem.n)
-        plan = smo.cost(problem, budget) if plan is None else plan
+        plan = choose.plan(problem, budget) if plan is None else plan
         plan.require()
         with budget.progress.expect(plan.solver, plan.seconds):
             return smo.solve(problem, budget, plan.reason, start)

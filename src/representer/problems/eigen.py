@@ -29,15 +29,23 @@ class EigenProblem:
     weights : array of shape (n,) or None
     center : bool
         Whether the mean of the k(x_i, .) is subtracted.
+    n_components : int or None
+        Eigenpairs that are wanted, those of the largest eigenvalues; all where it is None.
     """
 
     gram: Gram
     weights: np.ndarray | None = None
     center: bool = True
+    n_components: int | None = None
 
     @property
     def n(self) -> int:
         return len(self.gram)
+
+    @property
+    def wanted(self) -> int:
+        """How many eigenpairs are wanted."""
+        return self.n if self.n_components is None else min(self.n_components, self.n)
 
     @cached_property
     def sqrt_weights(self) -> np.ndarray:

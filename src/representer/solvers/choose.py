@@ -6,38 +6,71 @@ A new solver is one file with `name`, `cost` and `solve`, and one entry here.
 from __future__ import annotations
 
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from representer.problems.box import BoxProblem
 from representer.problems.eigen import EigenProblem
-from representer.problems.finite import FiniteRidge
+from representer.problems.finite import FiniteProblem, FiniteRidge
+from representer.problems.loss import LossProblem
 from representer.problems.ridge import RidgeProblem
 from representer.result import Budget, Plan, Result, Work, certify
-from representer.solvers import cholesky, conjugate_gradient, davidson, dense_eigen, finite_cg, normal_equations
+from representer.solvers import (
+    cholesky,
+    conjugate_gradient,
+    davidson,
+    dense_eigen,
+    finite_cg,
+    finite_newton,
+    normal_equations,
+    regularized,
+    smo,
+)
 from representer.solvers.band_reduction import BandReduction
 from representer.solvers.eigendecomposition import Decomposition, Path
 
-RIDGE = (cholesky, conjugate_gradient)
-FINITE_RIDGE = (normal_equations, finite_cg)
-EIGEN = (dense_eigen, davidson)
+SOLVERS: dict[type, tuple[Any, ...]] = {
+    RidgeProblem: (cholesky, conjugate_gradient),
+    FiniteRidge: (normal_equations, finite_cg),
+    EigenProblem: (dense_eigen, davidson),
+    LossProblem: (regularized,),
+    FiniteProblem: (finite_newton,),
+    BoxProblem: (smo,),
+}
+"""The solvers of each type of problem.
+
+==================  ==========================================  ==========================================
+solver              when                                        takes
+==================  ==========================================  ==========================================
+cholesky            n <= 6,000 or so, more for a small alpha    n^2 floats or doubles, n^3 / 3 operations
+conjugate_gradient  otherwise                                   rank x n floats, some dozens of products
+
+normal_equations    m <= 1,500 functions, or several alphas     three passes, n m^2 operations
+conjugate_gradient  otherwise                                   some 12 passes
+
+dense               n <= 1,000, or more than a tenth of all     2 to 3 n^2 doubles, some n^3 operations
+                    components
+davidson            otherwise                                   a factor of rank sqrt(n n_components), some
+                                                                block products; n^2 / 2 floats if they fit
+==================  ==========================================  ==========================================
+
+`regularized` reduces any loss and regulariser to problems with the squared norm, whose solvers are in `squared_norm`.
+"""
 PATH = (BandReduction, Decomposition)
 
 
-def check_name(solvers: tuple[ModuleType, ...], wanted: Any) -> None:
-    """Raise unless ``wanted`` is the name of a solver, or "auto"."""
-    names = ["auto", *(solver.name for solver in solvers)]
-    if wanted not in names:
-        known = ", ".join(map(repr, names[:-1]))
+def check_name(wanted: Any, *kinds: type) -> None:
+    """Raise unless ``wanted`` is the name of a solver of these types of problems, or "auto"."""
+    names = list(dict.fromkeys(solver.name for kind in kinds for solver in SOLVERS[kind]))
+    if wanted not in ("auto", *names):
+        known = ", ".join(map(repr, ["auto", *names[:-1]]))
         raise ValueError(f"solver is {wanted!r}; use {known} or {names[-1]!r}.")
 
 
-def cheapest(
-    solvers: tuple[ModuleType, ...], wanted: str, problem: Any, budget: Budget, *more: Any
-) -> tuple[ModuleType, Plan]:
+def cheapest(solvers: tuple[Any, ...], problem: Any, budget: Budget, wanted: str = "auto") -> tuple[Any, Plan]:
     """The cheapest solver among those that fit, or the wanted one; the cheapest refused one where none fits."""
-    plans = [(solver, solver.cost(problem, budget, *more)) for solver in solvers if wanted in ("auto", solver.name)]
+    plans = [(solver, solver.cost(problem, budget)) for solver in solvers if wanted in ("auto", solver.name)]
     if wanted != "auto":
         solver, plan = plans[0]
         return solver, replace(plan, why="it was asked for")
@@ -45,39 +78,22 @@ def cheapest(
     return min(fitting or plans, key=lambda pair: pair[1].seconds)
 
 
-def ridge(problem: RidgeProblem, budget: Budget, solver: str = "auto") -> tuple[ModuleType, Plan]:
-    """The solver of a ridge problem, and its plan.
-
-    =====================  ==========================================  ==========================================
-    solver                 when                                        takes
-    =====================  ==========================================  ==========================================
-    cholesky               n <= 6,000 or so, more for a small alpha    n^2 floats or doubles, n^3 / 3 operations
-    conjugate_gradient     otherwise                                   rank x n floats, some dozens of products
-    =====================  ==========================================  ==========================================
-    """
-    check_name(RIDGE, solver)
-    return cheapest(RIDGE, solver, problem, budget)
+def solver_of(problem: Any, budget: Budget, wanted: str = "auto") -> tuple[Any, Plan]:
+    """The solver of a problem, and its plan."""
+    check_name(wanted, type(problem))
+    return cheapest(SOLVERS[type(problem)], problem, budget, wanted)
 
 
-def finite_ridge(problem: FiniteRidge, budget: Budget, solver: str = "auto") -> tuple[ModuleType, Plan]:
-    """The solver of a ridge problem in the span of a basis of m functions, and its plan.
-
-    =====================  ==========================================  ==========================================
-    solver                 when                                        takes
-    =====================  ==========================================  ==========================================
-    normal_equations       m <= 1,500 or so, or several alphas         three passes, n m^2 operations
-    conjugate_gradient     otherwise                                   some 12 passes
-    =====================  ==========================================  ==========================================
-    """
-    check_name(FINITE_RIDGE, solver)
-    return cheapest(FINITE_RIDGE, solver, problem, budget)
+def plan(problem: Any, budget: Budget, wanted: str = "auto") -> Plan:
+    """The plan of the solver that `solve` would run."""
+    return solver_of(problem, budget, wanted)[1]
 
 
-def solve_ridge(problem: RidgeProblem, budget: Budget, wanted: str = "auto") -> Result:
-    """The solution by the cheapest solver."""
-    solver, plan = ridge(problem, budget, wanted)
+def solve(problem: Any, budget: Budget, wanted: str = "auto", start: Any = None) -> Result:
+    """The solution by the cheapest solver; raises if none fits the memory."""
+    solver, plan = solver_of(problem, budget, wanted)
     plan.require()
-    return solver.solve(problem, budget, plan.reason)
+    return solver.solve(problem, budget, plan.reason, start)
 
 
 def path_plan(problem: RidgeProblem, budget: Budget, alphas: np.ndarray) -> Plan:
@@ -115,19 +131,3 @@ def solve_decomposed(
         bytes_ = decomposition.cost(problem, budget, problem.alpha[None]).bytes
     work = Work(name.replace("_", " "), reason, 1, bytes_, decomposition.seconds, "float64")
     return Result(coef, intercept, certify(problem, coef, intercept, work, budget.tol))
-
-
-def eigen(
-    problem: EigenProblem, budget: Budget, n_components: int | None, solver: str = "auto"
-) -> tuple[ModuleType, Plan]:
-    """The solver for the leading eigenpairs, or all if n_components is None, and its plan.
-
-    ========  ====================================================  ==============================================
-    solver    when                                                  takes
-    ========  ====================================================  ==============================================
-    dense     n <= 1,000, or more than a tenth of all components    2 to 3 n^2 doubles, some n^3 operations
-    davidson  otherwise                                             a factor of rank about sqrt(n n_components),
-                                                                    some block products; n^2 / 2 floats if they fit
-    ========  ====================================================  ==============================================
-    """
-    return cheapest(EIGEN, solver, problem, budget, n_components)

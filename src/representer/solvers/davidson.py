@@ -38,10 +38,9 @@ TOGETHER = VECTORS * BYTES // 4
 name = "davidson"
 
 
-def cost(problem: EigenProblem, budget: Budget, n_components: int | None) -> Plan:
+def cost(problem: EigenProblem, budget: Budget) -> Plan:
     """A factor of rank about sqrt(n n_components), some block products, and n^2 / 2 floats where they fit easily."""
-    n, memory = problem.n, working_memory(budget.memory)
-    wanted = n if n_components is None else min(n_components, n)
+    n, wanted, memory = problem.n, problem.wanted, working_memory(budget.memory)
     stored = stores_tiles(n, memory)
     form = "with room for float32 tiles" if stored else "without an n x n matrix"
     rank = start_rank(n, wanted, memory)
@@ -86,8 +85,8 @@ def block_size(n_components: int) -> int:
     return -(-(n_components + n_components // 2 + 1) // 8) * 8 - 1
 
 
-def solve(problem: EigenProblem, budget: Budget, n_components: int, reason: str) -> tuple[Result, np.ndarray]:
-    """The leading eigenpairs by block products K V, from a start that is often nearly converged, and K D d.
+def solve(problem: EigenProblem, budget: Budget, reason: str, start: Any = None) -> Result:
+    """The leading eigenpairs by block products K V, from a low-rank factor that is often nearly enough; and the trace.
 
     A low-rank factor F by randomly pivoted Cholesky gives the first vectors, the eigenvectors of F'F, and Davidson's
     method improves them: residuals R = A U - U Lambda that are too large are multiplied by (Lambda - F'F)^(-1), and a
@@ -97,47 +96,48 @@ def solve(problem: EigenProblem, budget: Budget, n_components: int, reason: str)
     its residuals are float64.
     """
     begin, n, memory = perf_counter(), problem.n, working_memory(budget.memory)
+    block = block_size(problem.wanted)
     budget = replace(budget, progress=Stopping(budget.progress))
     # BLAS threads spin for a while after each call and would take cores from the tiles that follow
     with _parallel.one_blas_thread():
-        start, single = _start_of(problem, n_components, budget)
+        first, single = _start_of(problem, budget)
         stored = single and stores_tiles(n, memory)
-        U, wanted = start.vectors(block_size(n_components)), min(n_components, len(start.values))
+        U, wanted = first.vectors(block), min(problem.wanted, len(first.values))
         again = budget.tol < FLOAT64_BELOW or not single or not wanted
         steps = 0
         if single and wanted:
             K32 = problem.gram.astype(np.float32)
             K: Operator = Packed(K32) if stored else K32
             goal = 0.8 * budget.tol if again else budget.tol
-            found, of_root, steps = _improve(problem, K, U, start, wanted, replace(budget, tol=goal))
+            found, of_root, steps = _improve(problem, K, U, first, wanted, replace(budget, tol=goal))
             U = found[1]
             del K
         if again:
             left = replace(budget, max_iter=max(budget.max_iter - steps, 0))
             K64 = problem.gram.astype(np.float64)
-            found, of_root, more = _improve(problem, K64, U[:, : block_size(n_components)], start, wanted, left)
+            found, of_root, more = _improve(problem, K64, U[:, :block], first, wanted, left)
             steps += more
     work = Work(
-        solver=f"Davidson's method from a factor of rank {len(start.F)}",
+        solver=f"Davidson's method from a factor of rank {len(first.F)}",
         reason=reason,
         iterations=steps,
-        bytes=_bytes(problem, len(start.F), n_components, stored),
+        bytes=_bytes(problem, len(first.F), problem.wanted, stored),
         seconds=perf_counter() - begin,
         precision="float64" if not single else "float32 products" + ", float64 residuals" * again,
     )
     # float32 images are off by about eps times the Frobenius norm of K, which is at most sqrt(lambda_1 trace)
     rounding = 0.0 if again else 2.0 * np.finfo(np.float32).eps * np.sqrt(problem.total * found[0].max(initial=0.0))
-    return finished(problem, found, work, budget.tol, float(rounding)), of_root
+    return finished(problem, found, of_root, work, budget.tol, float(rounding))
 
 
-def _start_of(problem: EigenProblem, n_components: int, budget: Budget) -> tuple[_Start, bool]:
+def _start_of(problem: EigenProblem, budget: Budget) -> tuple[_Start, bool]:
     """The eigenvectors of a factor, in float32 where that yields as many as are wanted, and whether it does."""
-    rank = start_rank(problem.n, n_components, working_memory(budget.memory))
+    rank = start_rank(problem.n, problem.wanted, working_memory(budget.memory))
     weights = None if problem.weights is None else problem.sqrt_weights.ravel()
     for single in (True, False) if budget.tol >= FLOAT32_DOWN_TO else (False,):
         K = problem.gram.astype(np.float32 if single else np.float64)
         start = _Start(problem, pivoted_cholesky(K, rank, weights=weights, random_state=budget.random_state))
-        if len(start.values) >= n_components:
+        if len(start.values) >= problem.wanted:
             break  # otherwise rounding to float32 may have hidden small components behind a large mean
     return start, single
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -19,10 +20,9 @@ name = "dense"
 way_out = "use fewer n_components (at most a tenth of the rows), fewer rows, or a larger memory="
 
 
-def cost(problem: EigenProblem, budget: Budget, n_components: int | None) -> Plan:
+def cost(problem: EigenProblem, budget: Budget) -> Plan:
     """K and the centred matrix with its eigenvectors, and then K, the eigenvectors and their images."""
-    n = problem.n
-    wanted = n if n_components is None else min(n_components, n)
+    n, wanted = problem.n, problem.wanted
     reason = "n is small" if n <= SMALL_EIGEN else "many are wanted"
     seconds = 2e-10 * n**3 * (0.3 + wanted / n)
     return Plan(name, reason, _bytes(problem, wanted), n * (n + 1) // 2, seconds).within(budget.memory, way_out)
@@ -34,14 +34,13 @@ def _bytes(problem: EigenProblem, wanted: int) -> int:
     return 8 * n * max(decomposed, judged) + problem.gram.nbytes
 
 
-def solve(problem: EigenProblem, budget: Budget, n_components: int | None, reason: str) -> tuple[Result, np.ndarray]:
-    """The leading eigenpairs, and K D d."""
+def solve(problem: EigenProblem, budget: Budget, reason: str, start: Any = None) -> Result:
+    """The leading eigenpairs, and the trace."""
     begin, n = perf_counter(), problem.n
     K = problem.gram.astype(np.float64).dense().astype(np.float64, copy=False)
-    first = 0 if n_components is None else max(n - n_components, 0)
     # the transposed view is the same matrix, in LAPACK's column-major order
     values, vectors = eigh(
-        _covariance(problem, K).T, subset_by_index=[first, n - 1], overwrite_a=True, check_finite=False
+        _covariance(problem, K).T, subset_by_index=[n - problem.wanted, n - 1], overwrite_a=True, check_finite=False
     )
     values, vectors = values[::-1], vectors[:, ::-1]
     images, of_root = np.empty((n, len(values))), K @ problem.sqrt_weights[:, 0] ** 2
@@ -50,7 +49,7 @@ def solve(problem: EigenProblem, budget: Budget, n_components: int | None, reaso
         images[:, some] = K @ (problem.sqrt_weights * vectors[:, some])
     del K
     work = Work("a dense decomposition", reason, 0, _bytes(problem, len(values)), perf_counter() - begin, "float64")
-    return finished(problem, (values, vectors, images), work, budget.tol), of_root
+    return finished(problem, (values, vectors, images), of_root, work, budget.tol)
 
 
 def _covariance(problem: EigenProblem, K: np.ndarray) -> np.ndarray:
@@ -73,6 +72,7 @@ def _covariance(problem: EigenProblem, K: np.ndarray) -> np.ndarray:
 def finished(
     problem: EigenProblem,
     found: tuple[np.ndarray, np.ndarray, np.ndarray],
+    image_of_root: np.ndarray,
     work: Work,
     tol: float,
     image_rounding: float = 0.0,
@@ -93,7 +93,8 @@ def finished(
         vectors[:, some] *= signs
         images[:, some] *= signs
     certificate = certify(problem, vectors, values, work, tol, images=images, rounding=image_rounding)
-    return Result(vectors, np.zeros(len(values)), certificate, eigenvalues=values, applied=images)
+    trace = problem.trace(image_of_root)
+    return Result(vectors, np.zeros(len(values)), certificate, eigenvalues=values, trace=trace, applied=images)
 
 
 def _columns(array: np.ndarray, keep: np.ndarray) -> np.ndarray:

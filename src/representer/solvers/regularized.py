@@ -24,6 +24,7 @@ STRENGTHS = 100
 FINEST = 1e-14
 """The relative gap below which those solutions do not improve."""
 
+name = "regularized"
 way_out = "use fewer rows, a loss with a curvature, or a larger memory="
 
 
@@ -46,14 +47,14 @@ def cost(problem: LossProblem, budget: Budget) -> Plan:
     return plan.within(budget.memory, way_out)
 
 
-def solve(problem: LossProblem, budget: Budget, plan: Plan) -> Result:
+def solve(problem: LossProblem, budget: Budget, reason: str, start: Any = None) -> Result:
     """Find the strength at which the solution with the squared norm has strength ||f|| = R'(||f||).
 
     The norm of the solution decreases with the strength, so a bracket is found by geometric steps, and closed by the
     Illinois variant of regula falsi on logarithms. Each solution warm-starts the next. f = 0 is tried first: where R
     has a kink at zero it may be the solution.
     """
-    strength = problem.regularizer.fixed_strength
+    strength, plan = problem.regularizer.fixed_strength, replace(cost(problem, budget), why=reason, form="")
     if strength is not None:
         return _at_fixed(problem, strength, budget, plan)
     search = _Search(problem, budget)

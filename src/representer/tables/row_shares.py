@@ -119,7 +119,7 @@ def _of_targets(machine: Any, f: Function, one: Any, output: int) -> RowShares:
     sides = np.column_stack([_values(f, one), *[np.ones(n)] * intercept])
     problem = RidgeProblem(gram, sides, np.full(sides.shape[1], alpha), weights)
     budget = replace(machine._budget(), tol=TOLERANCE_OF_WEIGHTS)
-    s = choose.solve_ridge(problem, budget).coef
+    s = choose.solve(problem, budget).coef
     if intercept:
         s = s[:, 0] - s[:, 1] * (s[:, 0].sum() - 1.0) / s[:, 1].sum()
     noise = np.full(n, alpha) if weights is None else np.divide(alpha, weights, out=np.zeros(n), where=weights > 0.0)
