@@ -281,9 +281,9 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
 
     def _run(self, negative: Any, x: np.ndarray, problem: LatentPoints) -> tuple[np.ndarray, Judgement]:
         """The search itself, until the likelihood hardly rises and its gradient is small; records its path."""
-        path, steepest, self.n_iter_, self._evaluations = [-negative(x)[0]], np.sqrt(self.tol), 0, 0
+        path, gradient_tol, self.n_iter_, self._evaluations = [-negative(x)[0]], np.sqrt(self.tol), 0, 0
         follow = {"callback": lambda intermediate_result: path.append(-intermediate_result.fun)}
-        flat = {"ftol": 0.0, "gtol": steepest * problem.size}
+        flat = {"ftol": 0.0, "gtol": gradient_tol * problem.size}
         for near, end in ((None, {"ftol": self.tol}), (None, flat), (hyperparameter_search.by_slopes, flat)):
             options = {"maxiter": self.max_iter - self.n_iter_, "maxfun": 20 * self.max_iter, "maxcor": 20, **end}
             objective = negative if near is None else near(negative, x)
@@ -294,7 +294,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
                 raise np.linalg.LinAlgError("No positive definite covariance was found; use more noise.")
             x, judgement = result.x, problem.judge(result.x, -result.jac, -float(result.fun))
             self.n_iter_, self._evaluations = self.n_iter_ + int(result.nit), self._evaluations + int(result.nfev)
-            self.converged_ = bool(result.success and judgement.residuals[0] <= steepest)
+            self.converged_ = bool(result.success and judgement.residuals[0] <= gradient_tol)
             if self.converged_ or self.n_iter_ >= self.max_iter:
                 break
         self.log_marginal_likelihood_, self.path_ = -float(result.fun), np.array(path)

@@ -122,8 +122,8 @@ class Tuning:
         if self.max_iter < 1 or not len(box):  # where L-BFGS would make one step, or fail
             x, why = np.zeros(len(box)), "no step was asked for"
             return OptimizeResult(x=x, fun=at_start[0], message=why, success=not len(box), nfev=1)
-        steepest = float(np.abs(at_start[1]).max(initial=0.0))
-        unit = float(np.sqrt(np.clip(FIRST_STEP / max(steepest, 1e-300), 1.0, 1e4)))
+        largest_slope = float(np.abs(at_start[1]).max(initial=0.0))
+        unit = float(np.sqrt(np.clip(FIRST_STEP / max(largest_slope, 1e-300), 1.0, 1e4)))
         known: list[float] = [at_start[0]]
 
         def scaled(u: np.ndarray) -> tuple[float, np.ndarray]:

@@ -72,11 +72,11 @@ class Saddle:
         return plan.within(budget.memory, way_out)
 
     def __init__(self, gram: Gram, P: np.ndarray, weights: np.ndarray) -> None:
-        self.centers, self.root = gram, np.sqrt(weights)[:, None]
-        self.rotation = self.outer = Rotation(self.root * P)
+        self.centers, self.sqrt_weights = gram, np.sqrt(weights)[:, None]
+        self.rotation = self.outer = Rotation(self.sqrt_weights * P)
         K = gram.dense().astype(np.float64, copy=False)
-        K *= self.root
-        K *= self.root.ravel()
+        K *= self.sqrt_weights
+        K *= self.sqrt_weights.ravel()
         # the transposed view is the same matrix, in LAPACK's column-major order
         self.K = self.rotation.back(self.rotation.back(K.T), side="R")
         self._factor: tuple[float, np.ndarray] | None = None
@@ -84,10 +84,10 @@ class Saddle:
     def solve(self, alpha: float, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """a and b for each column of Y."""
         m = self.rotation.rank
-        right = self.rotation.back(np.asfortranarray(self.root * Y))
+        right = self.rotation.back(np.asfortranarray(self.sqrt_weights * Y))
         c = cho_solve((self._cholesky(alpha), True), right[m:])
         a = self.rotation.forward(np.concatenate([np.zeros((m, Y.shape[1])), c]))
-        return self.root * a, self.rotation.solve(right[:m] - self.K[:m, m:] @ c)
+        return self.sqrt_weights * a, self.rotation.solve(right[:m] - self.K[:m, m:] @ c)
 
     def _cholesky(self, alpha: float) -> np.ndarray:
         if self._factor is None or self._factor[0] != alpha:
@@ -113,9 +113,9 @@ class Saddle:
         """
         values, vectors = self._spectrum
         inverse = 1.0 / (values[:, None] + alphas)
-        inside = inverse[:, :, None] * (vectors.T @ (self.root * Y))[:, None]
+        inside = inverse[:, :, None] * (vectors.T @ (self.sqrt_weights * Y))[:, None]
         a = np.tensordot(vectors, inside, axes=1)
-        G = (vectors**2 @ inverse * self.root)[:, :, None]
+        G = (vectors**2 @ inverse * self.sqrt_weights)[:, :, None]
         decided = G / G.max(axis=0) > 1e-12
         return np.divide(a, G, out=np.zeros_like(a), where=decided).swapaxes(0, 1)
 
@@ -147,14 +147,14 @@ class Restricted:
         return plan.within(budget.memory, way_out)
 
     def __init__(self, gram: Gram, centers: Gram, P: np.ndarray, P_centers: np.ndarray, weights: np.ndarray) -> None:
-        self.gram, self.centers, self.root = gram, centers, np.sqrt(weights)[:, None]
+        self.gram, self.centers, self.sqrt_weights = gram, centers, np.sqrt(weights)[:, None]
         self.rotation = Rotation(P_centers)
         m = self.rotation.rank
         square = self.rotation.back(self.rotation.back(centers.dense().T), side="R")[m:, m:]
         self.L = _positive(np.asfortranarray(square), "the centers", "fewer of them")
         B = self.rotation.back(gram.dense().T)[m:].T
-        B = self.root * solve_triangular(self.L, B.T, lower=True).T
-        self.outer = Rotation(self.root * P)
+        B = self.sqrt_weights * solve_triangular(self.L, B.T, lower=True).T
+        self.outer = Rotation(self.sqrt_weights * P)
         self.polynomials = self.outer.forward(np.eye(len(B), self.outer.rank))
         B -= self.polynomials @ (self.polynomials.T @ B)
         self.U, self.values, self.V = svd(B, full_matrices=False, overwrite_a=True, check_finite=False)
@@ -168,23 +168,23 @@ class Restricted:
 
     def solve(self, alpha: float, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """a and b for each column of Y."""
-        Y, m = self.root * Y, self.rotation.rank
+        Y, m = self.sqrt_weights * Y, self.rotation.rank
         c = self.V.T @ (self._shrunk(np.array([alpha])) * (self.U.T @ Y))
         inside = solve_triangular(self.L, c, lower=True, trans="T")
         a = self.rotation.forward(np.concatenate([np.zeros((m, Y.shape[1])), inside]))
-        return a, self.outer.solve(self.polynomials.T @ (Y - self.root * (self.gram @ a)))
+        return a, self.outer.solve(self.polynomials.T @ (Y - self.sqrt_weights * (self.gram @ a)))
 
     def leave_one_out(self, alphas: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """y_i minus its prediction by the fit without i, an array of shape (n_alphas, *Y.shape).
 
         This is the residual over one minus the leverage, and 0 for a point of leverage one.
         """
-        Y, share = self.root * Y, self.values[:, None] * self._shrunk(alphas)
+        Y, share = self.sqrt_weights * Y, self.values[:, None] * self._shrunk(alphas)
         inside = share[:, :, None] * (self.U.T @ Y)[:, None]
         residual = (Y - self.polynomials @ (self.polynomials.T @ Y))[:, None] - np.tensordot(self.U, inside, axes=1)
         leverage = (self.polynomials**2).sum(axis=1)[:, None] + self.U**2 @ share
-        rest = ((1.0 - leverage) * self.root)[:, :, None]
-        decided = rest > 1e-12 * self.root[:, :, None]
+        rest = ((1.0 - leverage) * self.sqrt_weights)[:, :, None]
+        decided = rest > 1e-12 * self.sqrt_weights[:, :, None]
         return np.divide(residual, rest, out=np.zeros_like(residual), where=decided).swapaxes(0, 1)
 
 
