@@ -26,6 +26,17 @@ def test_nothing_heavy_is_imported():
     assert printed(code) == []
 
 
+def test_drop_in_classes_import_what_scikit_learn_does_and_no_compiler():
+    """The loops are imported by the first fit, scikit-learn's own classes when parameters are checked."""
+    code = """
+import sys
+from representer.drop_in import SVC, KernelPCA, KernelRidge
+print(*sys.modules.keys() & {"numba", "sklearn.svm", "sklearn.linear_model", "sklearn.cluster"})
+print(*SVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.0], [3.0]]), "numba" in sys.modules)
+"""
+    assert printed(code) == ["0", "1", "True"]
+
+
 def test_pickles_need_no_import_before_and_rooms_do_not_hide_functions_of_their_name():
     X = np.arange(8.0)[:, None]
     model = pickle.dumps(SVC().fit(X, X[:, 0] > 3.0))

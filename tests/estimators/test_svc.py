@@ -339,7 +339,7 @@ def test_ten_frames_from_fit_to_the_compiled_loop(rng, monkeypatch):
     package, walks, steps, solve = (
         str(Path(representer.__file__).parent),
         [],
-        state.smo_steps,
+        state.smo.smo_steps,
         PairwiseClassifier._solve_pairs,
     )
 
@@ -356,7 +356,7 @@ def test_ten_frames_from_fit_to_the_compiled_loop(rng, monkeypatch):
         return solve(self, *arguments)
 
     above = []
-    monkeypatch.setattr(state, "smo_steps", recorded)
+    monkeypatch.setattr(state.smo, "smo_steps", recorded)
     monkeypatch.setattr(PairwiseClassifier, "_solve_pairs", outside)
     SVC(threads=2).fit(X, y)
     whole = [walk if "fit" in walk else [*above, "_solve_pairs", *walk] for walk in walks]

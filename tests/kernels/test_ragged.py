@@ -1,6 +1,7 @@
 import numpy as np
 
-from representer.kernels.ragged import LANES, Ragged, fill_by_lanes, gathered
+from representer._loops.alignment import LANES
+from representer.kernels.ragged import Ragged, fill_by_lanes, gathered
 
 
 def inputs(n):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import KernelPCA as Theirs
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
+from representer.drop_in.constraints import Constraints
 from representer.drop_in.named_kernels import PlannedKernel
 from representer.estimators import kernel_pca
 from representer.estimators.base import atomic, own
@@ -29,7 +29,7 @@ class KernelPCA(PlannedKernel, kernel_pca.KernelPCA):
     and results are exact to `tol`, where 0 means 1e-10. There are also `eigenfunctions_`, `certificate_` and `plan`.
     """
 
-    _parameter_constraints = Theirs._parameter_constraints
+    _parameter_constraints = Constraints()
     center = True
     memory = threads = None
     verbose = 0

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.special import gammainc
-from sklearn.neighbors import KernelDensity as Theirs
 from sklearn.utils.validation import _check_feature_names, _check_sample_weight, validate_data
 
+from representer.drop_in.constraints import Constraints
 from representer.estimators import density
 from representer.estimators.base import atomic
 
@@ -32,7 +32,7 @@ class KernelDensity(density.ParzenDensity):
     `atol`, `rtol`, `breadth_first` and `leaf_size` have no effect.
     """
 
-    _parameter_constraints = Theirs._parameter_constraints
+    _parameter_constraints = Constraints()
     threads = None
 
     def __init__(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import svm
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from representer.drop_in.constraints import Constraints
 from representer.drop_in.libsvm_inputs import doubled_rows, nonnegative_weights
 from representer.drop_in.named_kernels import PlannedKernel
 from representer.estimators import nu_svc, one_class, svc, svr
@@ -177,7 +177,7 @@ class SVC(Classifier, svc.SVC):
     there. `function_`, `certificate_` and `plan` are also available.
     """
 
-    _parameter_constraints = svm.SVC._parameter_constraints
+    _parameter_constraints = Constraints()
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class NuSVC(Classifier, nu_svc.NuSVC):
     feasible nu is used, with a warning that says it.
     """
 
-    _parameter_constraints = svm.NuSVC._parameter_constraints
+    _parameter_constraints = Constraints()
     _weighs_classes = True
 
     def __init__(
@@ -288,7 +288,7 @@ class SVR(Libsvm, svr.SVR):
     Parameters, attributes and defaults are those of ``sklearn.svm.SVR``. What has no effect for `SVC` has none here.
     """
 
-    _parameter_constraints = svm.SVR._parameter_constraints
+    _parameter_constraints = Constraints()
 
     def __init__(
         self,
@@ -324,7 +324,7 @@ class NuSVR(Libsvm, svr.NuSVR):
     Parameters, attributes and defaults are those of ``sklearn.svm.NuSVR``. What has no effect for `SVC` has none here.
     """
 
-    _parameter_constraints = svm.NuSVR._parameter_constraints
+    _parameter_constraints = Constraints()
 
     def __init__(
         self,
@@ -361,7 +361,7 @@ class OneClassSVM(Libsvm, one_class.OneClassSVM):
     here. Points on the boundary, to the accuracy of the fit, are inliers.
     """
 
-    _parameter_constraints = svm.OneClassSVM._parameter_constraints
+    _parameter_constraints = Constraints()
 
     def __init__(
         self,

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from representer.kernels import checks
 from representer.kernels.base import Kernel
@@ -111,6 +110,8 @@ class NamedKernel:
             options = self.kernel_params or {}
         else:
             options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        from sklearn.metrics.pairwise import pairwise_kernels  # which imports all metrics
+
         return pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, n_jobs=self.n_jobs, **options)
 
 

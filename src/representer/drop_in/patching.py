@@ -95,6 +95,11 @@ def unpatch(names: Any = None) -> None:
             _put(name, _originals.pop(name))
 
 
+def original(name: str) -> Any:
+    """scikit-learn's class of this name, whether it is replaced or not."""
+    return _originals.get(name) or getattr(import_module(PLACES[name]), name)
+
+
 def _checked(names: Any) -> list[str]:
     names = list(PLACES) if names is None else [names] if isinstance(names, str) else list(names)
     if unknown := [name for name in names if name not in PLACES]:

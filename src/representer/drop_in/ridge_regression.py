@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn import kernel_ridge as theirs
 from sklearn.utils.validation import _check_feature_names, validate_data
 
+from representer.drop_in.constraints import Constraints
 from representer.drop_in.named_kernels import PlannedKernel
 from representer.estimators import kernel_ridge
 from representer.estimators.base import atomic, own
@@ -21,7 +21,7 @@ class KernelRidge(PlannedKernel, kernel_ridge.KernelRidge):
     and an array alpha has one entry per target. `function_`, `certificate_` and `plan` are also available.
     """
 
-    _parameter_constraints = theirs.KernelRidge._parameter_constraints
+    _parameter_constraints = Constraints()
     fit_intercept = alpha_per_target = warm_start = False
     tune = bounds = priors = memory = threads = None
     fixed = ()

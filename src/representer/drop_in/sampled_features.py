@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn import kernel_approximation as theirs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from representer.drop_in.constraints import Constraints
 from representer.drop_in.named_kernels import NamedKernel, gamma_for
 from representer.estimators.base import warn_user
 
@@ -35,7 +35,7 @@ class Nystroem(NamedKernel, Sampled):
     `representer.Nystroem` is a kernel as well, and chooses better landmarks.
     """
 
-    _parameter_constraints = theirs.Nystroem._parameter_constraints
+    _parameter_constraints = Constraints()
 
     def __init__(
         self,
@@ -103,7 +103,9 @@ class Nystroem(NamedKernel, Sampled):
         if given and (callable(self.kernel) or self.kernel == "precomputed"):
             raise ValueError("Don't pass gamma, coef0 or degree to Nystroem if using a callable or precomputed kernel")
         options = (self.kernel_params or {}) | given
-        return theirs.pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, n_jobs=self.n_jobs, **options)
+        from sklearn.metrics.pairwise import pairwise_kernels  # which imports all metrics
+
+        return pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, n_jobs=self.n_jobs, **options)
 
 
 class RBFSampler(Sampled):
@@ -114,7 +116,7 @@ class RBFSampler(Sampled):
     orthogonal waves have a smaller error.
     """
 
-    _parameter_constraints = theirs.RBFSampler._parameter_constraints
+    _parameter_constraints = Constraints()
 
     def __init__(self, *, gamma: Any = 1.0, n_components: int = 100, random_state: Any = None):
         self.gamma = gamma

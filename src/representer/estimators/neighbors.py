@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from representer import _parallel
-from representer._loops.k_smallest import keep_smallest
+from representer._loops import k_smallest
 from representer.estimators.base import KernelEstimator, atomic, own
 from representer.estimators.in_span import refuse
 from representer.estimators.inputs import check_labels, check_targets, in_precision_of, to_kernel
@@ -39,7 +39,7 @@ def nearest(gram: Gram, k: int) -> tuple[np.ndarray, np.ndarray]:
             if gram.symmetric:
                 own = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
                 tile[own - rows.start, own - columns.start] = np.inf
-            keep_smallest(tile, columns.start, values[rows], indices[rows])
+            k_smallest.keep_smallest(tile, columns.start, values[rows], indices[rows])
 
     height, width = _parallel.tile_shape(gram.dtype)
     strips, columns = _parallel.split(gram.shape[0], height), _parallel.split(gram.shape[1], width)

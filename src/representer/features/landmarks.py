@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.cluster import MiniBatchKMeans
 
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.gram.tiled import Gram
@@ -193,6 +192,8 @@ def k_means(kernel: Kernel, X: Any, n: int, rng: np.random.Generator) -> np.ndar
     X = checks.vectors(X, kernel)
     if hasattr(X, "toarray"):
         raise TypeError("The rule 'kmeans' would make sparse rows dense; use 'rpcholesky', or X.toarray().")
+    from sklearn.cluster import MiniBatchKMeans  # which imports half of scikit-learn
+
     model = MiniBatchKMeans(n, n_init=1, batch_size=4096, random_state=int(rng.integers(2**31))).fit(X)
     return model.cluster_centers_.astype(X.dtype)
 

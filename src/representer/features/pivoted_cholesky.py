@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from representer import _parallel
-from representer._loops.pivot_rejection import reject
+from representer._loops import pivot_rejection
 from representer.gram.low_rank import LowRank
 from representer.gram.tiled import Gram
 
@@ -61,7 +61,7 @@ def pivoted_cholesky(
         H = gram.block(proposed, proposed).astype(np.float64) * np.multiply.outer(scale[proposed], scale[proposed])
         known = factor[:done, proposed]
         H -= known.T @ known
-        accepted = np.flatnonzero(reject(H, rng.random(len(proposed))))[: rank - done]
+        accepted = np.flatnonzero(pivot_rejection.reject(H, rng.random(len(proposed))))[: rank - done]
         if not len(accepted):
             diagonal[proposed] = 0.0  # only rounding is left there
             continue

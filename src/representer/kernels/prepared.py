@@ -15,7 +15,7 @@ from scipy import sparse
 from representer import _parallel
 from representer._loops import coordinates, products, squared_distances
 from representer._loops import sparse as sparse_loops
-from representer._loops.simd.registers import ROWS
+from representer._loops.simd import registers
 from representer.kernels.column_lists import NO_KEYS, ColumnLists, frequent_keys
 from representer.kernels.read_only import readable
 
@@ -159,7 +159,7 @@ class Vectors(Prepared):
     def distances_within(self, packed: np.ndarray) -> None:
         """packed <- |x_i - x_j|^2 for j < i, row by row of the lower triangle."""
         rows, weights = self.differences
-        if rows.shape[1] <= FEW_COLUMNS or len(self) < ROWS:
+        if rows.shape[1] <= FEW_COLUMNS or len(self) < registers.ROWS:
             squared_distances.differences_within(rows, self.raw_columns, weights, packed)
         else:
             squared_distances.products_within(self.values, self.squared_norms, rows, weights, packed)

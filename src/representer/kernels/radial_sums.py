@@ -9,20 +9,15 @@ import numpy as np
 from representer._loops import radial_residuals
 from representer.kernels.prepared import FEW_COLUMNS, Vectors
 
-COMPILED = {
-    0.5: radial_residuals.MATERN12,
-    1.5: radial_residuals.MATERN32,
-    2.5: radial_residuals.MATERN52,
-    np.inf: radial_residuals.EXPONENTIAL,
-}
-"""The compiled functions phi of Matern kernels by nu."""
+COMPILED = {0.5: "MATERN12", 1.5: "MATERN32", 2.5: "MATERN52", np.inf: "EXPONENTIAL"}
+"""The compiled functions phi of Matern kernels by nu, as `radial_residuals` names them."""
 
 
 def residuals(A: Any, B: Any, nu: float) -> Any:
     """A loop over rows of A for the Matern kernel of smoothness nu; None if it is not compiled, or rows are sparse."""
-    form = COMPILED.get(nu)
-    if form is None or not isinstance(A, Vectors) or not A.plain:
+    if nu not in COMPILED or not isinstance(A, Vectors) or not A.plain:
         return None
+    form = getattr(radial_residuals, COMPILED[nu])
     rows, weights = A.differences
     if rows.shape[1] <= FEW_COLUMNS:
         columns = B.raw_columns

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from representer._loops.alignment import LANES
+from representer._loops import alignment
 from representer.kernels.prepared import FLOAT64, Prepared
 
 
@@ -67,21 +67,21 @@ class Ragged(Prepared):
     def lanes(self) -> list[Lanes]:
         """The inputs in groups of sixteen of similar length; the last group is padded with its first input."""
         order = np.argsort(self.lengths, kind="stable")
-        return [self._lanes(order[first : first + LANES]) for first in range(0, len(order), LANES)]
+        return [self._lanes(order[first : first + alignment.LANES]) for first in range(0, len(order), alignment.LANES)]
 
     def _lanes(self, members: np.ndarray) -> Lanes:
-        filled = np.concatenate([members, np.full(LANES - len(members), members[0])])
+        filled = np.concatenate([members, np.full(alignment.LANES - len(members), members[0])])
         longest, d = int(self.lengths[members].max()), self.values.shape[1]
-        values = np.full((d, longest, LANES), self.fill, self.values.dtype)
+        values = np.full((d, longest, alignment.LANES), self.fill, self.values.dtype)
         for k, i in enumerate(filled):
             values[:, : self.lengths[i], k] = self.values[self.starts[i] : self.starts[i + 1]].T
         return Lanes(values.ravel(), self.lengths[filled], longest, members)
 
     def repeated(self, i: int) -> Lanes:
         """One input in all lanes."""
-        values = np.repeat(self.values[self.starts[i] : self.starts[i + 1]].T.ravel(), LANES)
+        values = np.repeat(self.values[self.starts[i] : self.starts[i + 1]].T.ravel(), alignment.LANES)
         length = int(self.lengths[i])
-        return Lanes(values, np.full(LANES, length), length, np.full(LANES, i))
+        return Lanes(values, np.full(alignment.LANES, length), length, np.full(alignment.LANES, i))
 
     def on_lanes(self, function: Callable[[Lanes], np.ndarray]) -> np.ndarray:
         """A number for each input, from a function that computes all lanes at once."""
@@ -101,7 +101,7 @@ def fill_by_lanes(A: Ragged, B: Ragged, function: Callable[[Lanes, Lanes], tuple
         places[np.concatenate([group.members for group in A.lanes])] = np.arange(len(A))
     for i in range(len(A)):
         x = A.repeated(i)
-        for group in B.lanes[: places[i] // LANES + 1] if A is B else B.lanes:
+        for group in B.lanes[: places[i] // alignment.LANES + 1] if A is B else B.lanes:
             for found, tile in zip(function(x, group), tiles, strict=True):
                 tile[i, group.members] = found[: len(group.members)]
                 if A is B:

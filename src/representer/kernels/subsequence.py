@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from representer._loops import subsequences
-from representer._loops.alignment import LANES
+from representer._loops import alignment, subsequences
 from representer.kernels import checks
 from representer.kernels.base import Gradients, Kernel
 from representer.kernels.labels import keys_of
@@ -73,12 +72,12 @@ class Subsequence(Kernel):
         return letters, x.longest, y.values, y.longest, self.length, float(self.decay)
 
     def _values(self, x: Lanes, y: Lanes) -> tuple[np.ndarray]:
-        out = np.empty(LANES)
+        out = np.empty(alignment.LANES)
         subsequences.lanes(*self._arguments(x, y), out)
         return (out * self.decay ** (2 * self.length),)
 
     def _slopes(self, x: Lanes, y: Lanes) -> tuple[np.ndarray]:
-        out, slopes = np.empty(LANES), np.empty(LANES)
+        out, slopes = np.empty(alignment.LANES), np.empty(alignment.LANES)
         subsequences.lanes_with_slopes(*self._arguments(x, y), out, slopes)
         return (self.decay ** (2 * self.length) * (slopes + 2 * self.length / self.decay * out),)
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from representer import _parallel
-from representer._loops.products import NARROW
-from representer._loops.simd.registers import BYTES, VECTORS
+from representer._loops import products
+from representer._loops.simd import registers
 from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.gram.low_rank import LowRank
 from representer.gram.operator import Operator
@@ -32,8 +32,6 @@ FACTOR_RUNS = 4
 """Partial sums of F F', each as large as the whole."""
 BLOCKS = 8
 """Blocks that the search space may hold before a restart with one."""
-TOGETHER = VECTORS * BYTES // 4
-"""Columns that a product with float32 tiles computes together."""
 
 name = "davidson"
 
@@ -80,8 +78,8 @@ def block_size(n_components: int) -> int:
 
     One less than the width of a fast product, as one more column is added to it; BLAS prefers multiples of eight.
     """
-    if n_components + 4 <= NARROW[1]:
-        return -(-(n_components + 4) // TOGETHER) * TOGETHER - 1
+    if n_components + 4 <= products.NARROW[1]:
+        return -(-(n_components + 4) // registers.TOGETHER) * registers.TOGETHER - 1
     return -(-(n_components + n_components // 2 + 1) // 8) * 8 - 1
 
 
@@ -210,7 +208,7 @@ def _improve(
         if largest[-1] <= goal or stalled or stopped or step == budget.max_iter:
             break
         bad = sizes > goal * values[0]
-        bad[wanted + min(4, -wanted % TOGETHER) :] = False  # a few more than wanted, where they are free
+        bad[wanted + min(4, -wanted % registers.TOGETHER) :] = False  # a few more than wanted, where they are free
         if Q.shape[1] + bad.sum() > BLOCKS * block:
             Q, images, H = U, of_U, np.diag(values)
         T = start.solve(R[:, bad], np.maximum(values[bad], goal * values[0]))

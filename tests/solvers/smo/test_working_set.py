@@ -237,13 +237,13 @@ def test_coefficients_at_the_kink_are_not_free(small_sets, restarts, rng):
 
 
 def test_steps_that_float32_cannot_resolve_are_float64(small_sets, monkeypatch):
-    dtypes, steps = [], state.smo_steps
+    dtypes, steps = [], state.smo.smo_steps
 
     def watched(K, g, *rest):
         dtypes.append(g.dtype)
         return steps(K, g, *rest)
 
-    monkeypatch.setattr(state, "smo_steps", watched)
+    monkeypatch.setattr(state.smo, "smo_steps", watched)
     assert solve(classification(800), budget(), "").certificate.converged
     assert np.float32 in dtypes
     dtypes.clear()

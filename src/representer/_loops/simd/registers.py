@@ -7,6 +7,8 @@ from llvmlite import ir
 
 ROWS, VECTORS, BYTES = 4, 3, 32
 """Accumulators of a step: rows, vectors per row and bytes per vector. Twelve vectors keep two adders busy."""
+TOGETHER = VECTORS * BYTES // 4
+"""Columns that a product with float32 tiles computes together."""
 FUSED = ("contract",)
 
 

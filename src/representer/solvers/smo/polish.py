@@ -6,8 +6,8 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from representer._loops.box_dual import spans
-from representer._loops.smo import SPAN
+from representer._loops import box_dual
+from representer._loops import smo as loops
 from representer.problems.box import FEASIBLE, BoxProblem
 from representer.problems.judgement import TINY
 from representer.solvers.smo.state import KKT, State, take_steps
@@ -59,7 +59,12 @@ def _settle(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, tol: flo
     order = np.argsort(problem.group_of, kind="stable")
     groups, most = problem.group_of[order], min(POLISH_STEPS * problem.n, max(limit - state.steps, 0))
     moved, g, matrix = state.c[order], state.g[order] - kkt.middle[groups], K[np.ix_(order, order)]
-    box = problem.lower[order], problem.upper[order], problem.epsilon, spans(groups, np.arange(problem.n), SPAN)
+    box = (
+        problem.lower[order],
+        problem.upper[order],
+        problem.epsilon,
+        box_dual.spans(groups, np.arange(problem.n), loops.SPAN),
+    )
     take_steps(matrix, g, moved, (matrix.diagonal().copy(), *box), 0.5 * tol, most, state, None)
     c = np.empty_like(moved)
     c[order] = moved

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from representer._loops.box_dual import spans
-from representer._loops.smo import SPAN
+from representer._loops import box_dual
+from representer._loops import smo as loops
 from representer.problems.box import BoxProblem
 from representer.result import Budget
 from representer.solvers.smo.interior_point import is_simple, jump
@@ -101,10 +101,10 @@ def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Value
         aim, most = 0.5 * tol, many - before
         if single:  # as far as float32 resolves the derivatives
             aim, most = max(aim, FLOAT32_STEPS * float(np.abs(g).max())), min(most, STEPS_EACH * problem.n)
-            held = diagonal.astype(np.float32), *box, spans(groups, K.columns[order], SPAN)
+            held = diagonal.astype(np.float32), *box, box_dual.spans(groups, K.columns[order], loops.SPAN)
             take_steps(K.matrix.astype(np.float32), g.astype(np.float32), c, held, aim, most, state, progress)
         else:
-            held = diagonal, *box, spans(groups, K.columns[order], SPAN)
+            held = diagonal, *box, box_dual.spans(groups, K.columns[order], loops.SPAN)
             take_steps(K.matrix, g, c, held, aim, most, state, progress)
         state.c[order] = c
         moved, single = state.steps > before or single, False

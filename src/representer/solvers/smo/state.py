@@ -9,10 +9,9 @@ import numpy as np
 
 from representer import _parallel
 from representer._loops import box_dual as loops
+from representer._loops import gradient_bounds, smo
 from representer._loops import smo_out_of_cache as out_of_cache
-from representer._loops.gradient_bounds import one_sided_gradients
 from representer._loops.simd import spin_barrier
-from representer._loops.smo import restore_gradient, smo_steps
 from representer.gram.submatrix import Submatrix
 from representer.problems.box import BoxProblem
 from representer.result import Progress
@@ -144,7 +143,7 @@ def take_steps(
         if far and one_group:
             taken, violation, two_threads = _steps_out_of_cache(K, g, c, box, aim, most, two_threads)
         else:
-            taken, violation = smo_steps(K, g, c, *box, aim, most)
+            taken, violation = smo.smo_steps(K, g, c, *box, aim, most)
         state.steps += taken
         require_finite(g)
         if taken < AT_ONCE:
@@ -161,7 +160,7 @@ def _steps_out_of_cache(
     A timeout means that the threads do not have a core each. The steps are the same.
     """
     before, g_up, g_down, along, taken = c.copy(), np.empty_like(g), np.empty_like(g), np.zeros_like(g), 0
-    one_sided_gradients(g, c, *box[1:4], g_up, g_down)
+    gradient_bounds.one_sided_gradients(g, c, *box[1:4], g_up, g_down)
     moving = g_up, g_down, along
     if two_threads:
         taken, violation, two_threads = _by_two(K, moving, c, box, aim, most)
@@ -169,7 +168,7 @@ def _steps_out_of_cache(
         shared = aim, most - taken, PATIENCE, spin_barrier.new_lines(4)
         more, violation = out_of_cache.smo_steps_out_of_cache(K, *moving, c, *box, *shared, out_of_cache.BOTH)
         taken += more
-    restore_gradient(K, g, c, before, *box[1:4], g_up, g_down, box[-1])
+    smo.restore_gradient(K, g, c, before, *box[1:4], g_up, g_down, box[-1])
     return taken, violation, two_threads
 
 

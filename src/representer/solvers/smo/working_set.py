@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from representer import _parallel
-from representer._loops.box_dual import spans
-from representer._loops.smo import SPAN
+from representer._loops import box_dual
+from representer._loops import smo as loops
 from representer.gram.submatrix import COARSE, Submatrix, shared_bytes, stored_precisely
 from representer.problems.box import FEASIBLE, BoxProblem
 from representer.result import Budget, Plan, Result, Work, certify
@@ -287,7 +287,13 @@ def _step(problem: BoxProblem, state: State, middle: np.ndarray, aim: float, mos
     subset, columns, K = working.index[order], working.columns[order], working.values
     c, g, groups, diagonal = state.c[subset], state.g[subset], problem.group_of[subset], K.diagonal()[columns]
     require_finite(diagonal)
-    box = diagonal, problem.lower[subset], problem.upper[subset], problem.epsilon, spans(groups, columns, SPAN)
+    box = (
+        diagonal,
+        problem.lower[subset],
+        problem.upper[subset],
+        problem.epsilon,
+        box_dual.spans(groups, columns, loops.SPAN),
+    )
     centre = middle[groups]
     size = np.partition(np.abs(g - centre), len(g) // 2)[len(g) // 2]  # np.median takes four times as long
     left, violation = min(most, MANY_STEPS * problem.n - before), np.inf
