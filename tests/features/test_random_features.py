@@ -7,7 +7,17 @@ from scipy import sparse
 
 from representer import RandomFeatures
 from representer.functions import Function
-from representer.kernels import RBF, ArcCosine, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
+from representer.kernels import (
+    RBF,
+    ArcCosine,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Spectrum,
+)
 
 X = np.random.default_rng(0).normal(size=(40, 4))
 KERNELS = [
@@ -96,3 +106,8 @@ def test_an_odd_number_of_waves_is_unbiased(rng):
     assert RandomFeatures(RBF(2.0), 5).fit_transform(X).shape == (6, 5)
     with pytest.raises(ValueError, match="each part needs at least one"):
         RandomFeatures(RBF(1.0) + RBF(2.0), 1).fit(X)
+
+
+def test_kernels_of_objects_have_no_random_features():
+    with pytest.raises(TypeError, match=r"Random features of .*Spectrum.* are not known; use Nystroem"):
+        RandomFeatures(Normalized(Spectrum(2))).fit(["abc", "abd"])

@@ -4,7 +4,7 @@ import pytest
 from each_case import each
 from scipy import sparse
 
-from representer import KernelRidge
+from representer import KernelRidge, NadarayaWatson, ParzenDensity, RBFNetwork, SVCPath
 from representer.kernels import RBF, On, Spectrum
 from representer.rows.validation import check_inputs, reset_fitted
 
@@ -77,6 +77,52 @@ def test_other_inputs_stay_as_they_are():
         check_inputs(KernelRidge(), "abc", Spectrum(), reset=True)
     with pytest.raises(ValueError, match="empty"):
         check_inputs(KernelRidge(), [], Spectrum(), reset=True)
+
+
+GOOD = np.random.default_rng(0).normal(size=(6, 2))
+
+
+class Graph:
+    """What numpy reads of a graph of networkx: the names of its nodes."""
+
+    nodes, edges, is_directed = ((), (), bool)
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, node):
+        return [0, 1][node]
+
+
+OBJECTS = [
+    (["ab", "cd"], "strings", r"Words\(\) or Spectrum"),
+    (pd.Series(["ab", "cd"]), "strings", r"Words\(\)"),
+    ([{1, 2}, {3}], "sets", r"Jaccard\(\)"),
+    ([Graph(), Graph()], "graphs", r"WeisfeilerLehman\(\)"),
+    ([(np.eye(2), [0, 1]), (np.eye(3), [0, 1, 0])], "graphs", r"WeisfeilerLehman\(\)"),
+]
+
+
+@pytest.mark.parametrize(("X", "what", "kernels"), OBJECTS)
+@pytest.mark.parametrize("model", [KernelRidge(), SVCPath([1.0]), NadarayaWatson(), ParzenDensity(), RBFNetwork()])
+def test_objects_for_kernels_on_numbers(model, X, what, kernels):
+    message = f"needs numbers, but X holds {what}; use a kernel of {what}, such as {kernels}"
+    with pytest.raises(TypeError, match=message):
+        model.fit(X, [0.0, 1.0])
+    with pytest.raises(TypeError, match=f"RBF {message}"):
+        RBF()(X)
+
+
+@pytest.mark.parametrize("model", [KernelRidge(), NadarayaWatson(), RBFNetwork()])
+def test_predicting_objects_for_kernels_on_numbers(model):
+    model.fit(GOOD, GOOD[:, 0])
+    with pytest.raises(TypeError, match="needs numbers, but X holds graphs"):
+        model.predict([Graph(), Graph()])
+
+
+def test_one_graph_for_a_kernel_on_numbers():
+    with pytest.raises(TypeError, match=r"X is one graph; pass \[G\]"):
+        KernelRidge().fit(Graph(), [0.0, 1.0])
 
 
 def test_forget():

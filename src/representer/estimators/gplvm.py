@@ -153,7 +153,6 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     @atomic
     def fit(self, X: Any, y: Any = None) -> GPLVM:
         """Find the latent points of the rows of X, of which a copy is kept."""
-        checks.unmasked(X, "X")
         self._check_options()
         kernel = self._kernel()
         require_numbers(X)
@@ -347,7 +346,7 @@ class GPLVM(Budgeted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         A row of the training data keeps its fitted latent point.
         """
         check_is_fitted(self)
-        checks.unmasked(X, "X")
+        require_numbers(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         nearest = pairwise_distances_argmin(X.astype(np.float64), self._X.astype(np.float64))
         new = np.flatnonzero(np.any(self._X[nearest] != X, axis=1))

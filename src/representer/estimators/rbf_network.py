@@ -176,7 +176,6 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """Fit to inputs X and targets y of shape (n,) or (n, n_targets)."""
         reset_fitted(self, "loo_scores_", "loo_predictions_")
         (kernel, self.degree_), alphas, budget = self._kernel(), self._alphas(), self._budget()
-        checks.unmasked(X, "X")
         require_numbers(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32]).astype(np.float64, copy=False)
         y = check_targets(self, X, y)
@@ -344,7 +343,7 @@ class RBFNetwork(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """f(x) for each x in X."""
         check_is_fitted(self)
-        checks.unmasked(X, "X")
+        require_numbers(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         values = self.function_(X)
         return in_precision_of(X, values)

@@ -106,11 +106,16 @@ class RandomFeatures(Transformer, Kernel):
         self.random_state = random_state
 
     @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return self.kernel.on_vectors
+
+    @property
     def original(self) -> Kernel:
         return self.kernel.original
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         """A copy with length scales for X where none were given, and an integer seed."""
+        laws.law_of(self.kernel)
         kernel = fitted_part(self.kernel, X, weights, "random features")
         return RandomFeatures(
             kernel, self.n_components, sampling=self.sampling, random_state=seed_of(self.random_state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from representer.kernels.graph_formats import is_graph_object
+from representer.kernels.graph_formats import is_graph_object, is_listed_graph
 from representer.kernels.prepared import rows_at
 
 COPIED_BYTES = 2**24
@@ -39,6 +40,7 @@ def vectors(X: Any, kernel: Any, like: Any = None) -> Any:
     """
     name = kernel if isinstance(kernel, str) else type(kernel).__name__
     number_of(X)
+    rows_of_numbers(X, name)
     unmasked(X, "X")
     X = _to_csr(X) if sparse.issparse(X) else _to_array(X, name)
     if X.dtype.kind not in "biuf":
@@ -66,6 +68,32 @@ def _to_csr(X: Any) -> sparse.csr_array:
     if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
     return sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
+
+
+def rows_of_numbers(X: Any, name: str = "The kernel") -> None:
+    """Raise if X holds strings, sets or graphs: numpy takes a graph for a row of the names of its nodes."""
+    if is_graph_object(X):
+        raise TypeError("X is one graph; pass [G].")
+    if isinstance(X, list | tuple):
+        first = X[0] if X else None
+    elif hasattr(X, "to_numpy") or isinstance(X, np.ndarray):
+        first = next(iter(X), None) if len(X.shape) == 1 else None
+    else:
+        return
+    for what, is_one, kernels in NO_ROWS:
+        if is_one(first):
+            raise TypeError(
+                f"{name} needs numbers, but X holds {what}; use a kernel of {what}, such as {kernels}, or pick numeric "
+                "columns of a data frame with On(kernel, columns)."
+            )
+
+
+NO_ROWS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("strings", lambda x: isinstance(x, str), "Words() or Spectrum(3)"),
+    ("sets", lambda x: isinstance(x, set | frozenset), "Jaccard()"),
+    ("graphs", is_listed_graph, "WeisfeilerLehman()"),
+)
+"""What numpy makes no rows of numbers of, or wrong ones, and kernels that take it."""
 
 
 def unmasked(X: Any, name: str) -> None:

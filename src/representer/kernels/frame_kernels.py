@@ -16,7 +16,7 @@ from representer.kernels.base import Kernel
 from representer.kernels.categories import Categorical
 from representer.kernels.columns import On
 from representer.kernels.dates import as_days, is_date
-from representer.kernels.graph_formats import is_graph_object
+from representer.kernels.graph_formats import is_listed_graph
 from representer.kernels.graphs import WeisfeilerLehman
 from representer.kernels.missing import Missing, missing_entries
 from representer.kernels.normalized import Normalized
@@ -162,7 +162,7 @@ def _objects(values: list, name: Any, gaps: bool, declared: str) -> Column:
         return _levels(values, name, gaps)
     if all(isinstance(x, set | frozenset) for x in values):
         return Column(name, "set", "sets", gaps)
-    if all(is_graph_object(x) for x in values):
+    if all(is_listed_graph(x) for x in values):
         return Column(name, "graph", "graphs", gaps)
     if all(_is_series(x) for x in values):
         return Column(name, "series", "series of numbers", gaps)

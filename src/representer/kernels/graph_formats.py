@@ -37,6 +37,11 @@ def is_graph_object(x: Any) -> bool:
     return any(recognises(x) for recognises, _ in OBJECTS)
 
 
+def is_listed_graph(x: Any) -> bool:
+    """Whether an item of a list is a graph: of another library, or a tuple of a matrix or edges, with labels or not."""
+    return is_graph_object(x) or (isinstance(x, tuple) and is_graph(x))
+
+
 def read(x: Any, i: int, node_label: Wanted, edge_label: Wanted) -> RawGraph:
     """The i-th graph of a list, from any known format."""
     x = tuple(x) if isinstance(x, list) and len(x) == 1 else x  # GraKeL's triples may have one part

@@ -38,8 +38,13 @@ def check_inputs(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
 
 
 def require_numbers(X: Any) -> None:
-    """Raise if columns of a data frame, or an array, hold anything but numbers, such as words or dates."""
+    """Raise if columns of a data frame, an array or a list hold anything but numbers, such as words or dates.
+
+    Entries of masked arrays that are masked are no numbers either.
+    """
+    checks.unmasked(X, "X")
     if not hasattr(X, "columns"):
+        checks.rows_of_numbers(X)
         if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
             raise TypeError("X holds dates or times; convert them to numbers first, such as days since the first one.")
         return
