@@ -112,6 +112,19 @@ def test_the_page_says_what_was_found():
     assert "@media print" in page
 
 
+def test_the_page_is_readable_on_a_phone_and_printed():
+    """Tables of many columns are stacked, with a label for each cell; names between backticks are code."""
+    formula = "RBF(length_scale=array([ 1.  , 2.5 ,\n       3.  ]))"
+    settings = {"settings": {"loss": "squared", "group": ""}}
+    page = report_html(
+        outcome(verdict=("Look at `unfamiliar` <b>.",), kernel_formula=formula, reproduce=settings), EFFECTS
+    )
+    assert "Look at <code>unfamiliar</code> &lt;b&gt;." in page
+    assert 'data-is="what the kernel sees">as it is' in page
+    assert "RBF(length_scale=array([1., 2.5, 3.]))" in page
+    assert "<td>loss squared</td>" in page
+
+
 def test_the_page_says_among_how_many_rows_suspicious_ones_were_sought():
     some = {"suspicious": (Suspicion(6, 1.0, 2.0, 5.0),), "suspicious_among": 3000}
     assert "among 3,000 of 9,000 rows" in report_html(outcome(rows=9000, **some))

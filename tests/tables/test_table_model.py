@@ -79,7 +79,10 @@ def test_bands_of_other_tasks():
     levels = Target("y", "quantiles", "quantiles", (0.1, 0.5, 0.9))
     model = model_of(levels, Y, plan)
     found = model.predict(FRAME)
-    assert found.columns == ["prediction", "quantile 0.1", "quantile 0.5", "quantile 0.9", "unfamiliar"]
+    quantiles = [f"quantile {level}" for level in levels.quantiles]
+    assert found.columns == ["prediction", *quantiles, "lower", "upper", "unfamiliar"]
+    assert found["lower"].equals(found["quantile 0.1"])
+    assert found["upper"].equals(found["quantile 0.9"])
     assert found["prediction"].equals(found["quantile 0.5"])
     low, high = model.predicted(model.treated(FRAME)).ends(0.8)
     assert np.array_equal([low, high], [found["quantile 0.1"], found["quantile 0.9"]])

@@ -206,7 +206,7 @@ class ColumnPlan:
         for treatment in self.treatments:
             if treatment.name not in frame.columns:
                 raise TableError(
-                    f"{source} has no column {treatment.name!r}, which the model was fitted to; "
+                    f"{source} has no column {treatment.name!r}, which the model was fitted to: add it, or rename one; "
                     + nearest(treatment.name, frame.columns)
                 )
             columns += treatment.treated(frame[treatment.name], source)

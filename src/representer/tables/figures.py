@@ -82,7 +82,7 @@ def coverage(levels: Sequence[float], covered: Sequence[float]) -> str:
 
     def draw(axes: Any) -> None:
         axes.plot([0, 1], [0, 1], color=INK, linewidth=0.8)
-        axes.plot([0, *levels, 1], [0, *covered, 1], color=BLUE, marker="o", markersize=4)
+        axes.plot([0, *levels, 1], [0, *covered, 1], color=BLUE, marker="o", markersize=4, clip_on=False)
         axes.set(xlabel="nominal level of the band", ylabel="rows set aside inside it", xlim=(0, 1), ylim=(0, 1.02))
 
     return drawn(draw, "coverage")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from importlib import resources
 from typing import Any
@@ -17,7 +18,10 @@ from representer.tables.outcome import HeldOut, Outcome, plain, short_number
 MOST_CLASSES_SHOWN = 12
 """Classes up to which a confusion matrix is shown."""
 ALONG = "Mean prediction for some rows with this value; the band holds the middle half of them."
-ALONG_CLASSES = "Mean probability of {} for some rows with this value; the band holds the middle half of them."
+ALONG_CLASSES = (
+    "Mean probability of {} for some rows with this value; the band holds the middle half of them, and the mean may be "
+    "outside it."
+)
 
 
 def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = (), explained: Iterable[ExplainedRow] = ()) -> str:
@@ -27,7 +31,13 @@ def report_html(outcome: Outcome, effects: Iterable[ColumnEffect] = (), explaine
     """
     jinja = _jinja()
     environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"number": _number, "sentence": _sentence, "cell": _cell_words}
+    environment.filters |= {
+        "number": _number,
+        "sentence": _sentence,
+        "cell": _cell_words,
+        "coded": _coded,
+        "tight": _tight,
+    }
     text = resources.files("representer.tables").joinpath("report.html").read_text(encoding="utf-8")
     markup, effects = jinja.filters.Markup, tuple(effects)  # our own figures must not be escaped
     sections = [
@@ -130,5 +140,17 @@ def _sentence(text: str) -> str:
 
 def _plain_words(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {part}" for key, part in value.items())
+        return ", ".join(f"{key} {part}" for key, part in value.items() if part != "")
     return str(value)
+
+
+def _tight(text: str) -> str:
+    """A formula without the line breaks and padding of printed arrays."""
+    return re.sub(r"(?<=\[) | (?=[,\]])", "", re.sub(r"\s+", " ", text))
+
+
+def _coded(text: str) -> Any:
+    """With `names` between backticks as code."""
+    markup = _jinja().filters.Markup
+    parts = [markup("<code>{}</code>" if i % 2 else "{}").format(part) for i, part in enumerate(text.split("`"))]
+    return markup("").join(parts)

@@ -81,6 +81,8 @@ class TableModel:
     def predict(self, source: Any) -> Any:
         """prediction, std, lower, upper and unfamiliar for each row; for classes the probability of each.
 
+        A model of quantiles gives each of them in place of std; lower and upper are the outer ones.
+
         A pandas frame returns a pandas frame, everything else a polars frame.
         """
         table = read_table(source)
@@ -179,11 +181,11 @@ def prediction_columns(target: Target, found: Predictions) -> dict[str, Any]:
     columns: dict[str, Any] = {"prediction": found.prediction}
     if found.probabilities is not None:
         columns |= {f"probability of {name}": p for name, p in zip(target.classes, found.probabilities.T, strict=True)}
-    elif found.quantiles is not None:
+    if found.quantiles is not None:
         columns |= {f"quantile {q:g}": values for q, values in zip(target.quantiles, found.quantiles.T, strict=True)}
-    else:
-        assert found.std is not None
+    if found.std is not None:
         columns["std"] = found.std
+    if found.band is not None:
         columns["lower"], columns["upper"] = found.ends()
     return columns | {"unfamiliar": found.unfamiliar}
 

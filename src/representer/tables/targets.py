@@ -60,7 +60,8 @@ def target_of(table: Table, name: str, kind: ColumnType, loss: str | None) -> tu
         raise TableError(f"The target {name!r} is an id ({kind.why}), which no column can predict; choose another one.")
     if kind.type == "constant" or kind.distinct == 1:
         raise TableError(
-            f"The target {name!r} has one value only, {column[int(rows[0])]!r}: there is nothing to learn."
+            f"The target {name!r} has one value only, {column[int(rows[0])]!r}: there is nothing to learn; choose "
+            "another column."
         )
     if kind.type in ("date", "text", "sequence", "skipped"):
         raise TableError(
