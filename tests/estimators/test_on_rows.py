@@ -198,7 +198,7 @@ def test_the_passes_that_remain_are_those_of_the_plan(capsys, rng):
     assert capsys.readouterr().err.endswith(f"{'pass 4: 0 of 100 rows, 0 s':<77}")
     X = rng.normal(size=(300, 2))
     KernelRidge(kernel=SPAN, verbose=1).fit(rows(lambda: iter([(X, X[:, 0])])))
-    assert "of about 4: 300 of 300 rows" in capsys.readouterr().err
+    assert "of about 5: 300 of 300 rows" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -59,13 +59,47 @@ def test_weights_are_repetition():
     np.testing.assert_allclose(model.predict(X), repeated.predict(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("kernel", [Nystroem(RBF(1.5), landmarks=X[:30]), RBF(1.5)], ids=repr)
+def test_weights_are_repetition_in_generalised_cross_validation(kernel, intercept):
+    times = rng.integers(3, size=120)
+    model = KernelRidge(np.logspace(-3, 2, 4), kernel=kernel, fit_intercept=intercept)
+    found = model.fit(X[:120], y[:120], times).gcv_
+    again = model.fit(X[:120].repeat(times, 0), y[:120].repeat(times)).gcv_
+    np.testing.assert_allclose(found, again, rtol=1e-7)
+    least = model.fit(X[:120], y[:120], np.full(120, 1e-3)).gcv_  # of fewer weights than rows
+    assert np.all(np.isfinite(least))
+
+
+def test_passes_of_the_gap_and_of_targets_are_counted(tmp_path):
+    np.save(tmp_path / "all.npy", np.column_stack([X, y]))
+    data = rows(str(tmp_path / "*.npy"), target=3)
+    reads = []
+
+    class Counted(type(data)):
+        def blocks(self, first=0):
+            reads.append(first)
+            return super().blocks(first)
+
+    data.__class__ = Counted
+    for alpha in (0.1, [0.1, 1.0]):
+        model = KernelRidge(alpha, kernel=Nystroem(RBF(1.5), 30))
+        model.fit(data)
+        planned = model.plan(data).passes
+        reads.clear()
+        model.fit(data)
+        assert model.certificate_.approximation.full_gap is not None
+        assert model.certificate_.passes == planned
+        assert len(reads) == planned
+
+
 def test_rows_give_the_bits_of_arrays():
     model = KernelRidge([0.1, 1.0], kernel=Nystroem(RBF(), 30), fit_intercept=True)
     a = model.fit(X, y).predict(X)
     b = model.fit(ArrayRows(X, y)).predict(X)
     assert np.array_equal(a, b)
     assert model.n_features_in_ == 3
-    assert model.plan(ArrayRows(X, y)).passes == 3
+    assert model.plan(ArrayRows(X, y)).passes == model.certificate_.passes == 4
     with pytest.raises(ValueError, match="contain their own targets"):
         model.fit(ArrayRows(X, y), y)
     with pytest.raises(ValueError, match="have no targets"):

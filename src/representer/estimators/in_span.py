@@ -106,9 +106,9 @@ def with_approximation(certificate: Certificate, basis: Basis, rows: Rows, full_
 
 
 def with_samples(plan: Plan, basis: Basis, rows: Rows) -> Plan:
-    """The plan with the passes that sample rows for the kernel, and for the error of an approximation."""
+    """The plan with the passes that sample rows for the kernel, and for the errors of an approximation."""
     samples = 1 + (basis.kernel.original is not basis.kernel)
-    return replace(plan, passes=plan.passes + samples * rows.sample_passes)
+    return replace(plan, passes=plan.passes + samples * rows.sample_passes + has_full_gap(basis, rows))
 
 
 class Gaps:
@@ -125,12 +125,18 @@ class Gaps:
         return (np.sqrt(left) @ np.abs(v),)
 
 
+def has_full_gap(basis: Basis, rows: Rows) -> bool:
+    """Whether the gap to the space of the approximated kernel is computed, by one more pass."""
+    return basis.kernel.original is not basis.kernel and float(rows.n_rows) * basis.size**2 <= GAP_WORK
+
+
 def distance_to_all(part: Gaps, rows: Rows, strength: Any) -> float | None:
     """By how much the dual value with k may be below that with k^: (sum_i |v_i| sqrt(gap_i))^2 / (2 strength).
 
     For any v, v'Kv <= v'K^v + (sum_i |v_i| sqrt(gap_i))^2. None where it takes too long.
     """
-    if float(rows.n_rows) * part.design.basis.size**2 > GAP_WORK or part.kernel.original is part.kernel:
+    if not has_full_gap(part.design.basis, rows):
         return None
     (sums,) = rows.total(part)
+    rows.counted()
     return float(np.sum(np.atleast_1d(sums) ** 2 / (2.0 * np.asarray(strength))))

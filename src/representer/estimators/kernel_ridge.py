@@ -356,7 +356,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Ridge):
     loo_residuals_ : array of shape (n, n_targets)
         With a path: y_i minus that prediction.
     gcv_ : array of shape (n_alphas, n_targets)
-        With a path: generalised cross-validation, by which alpha is chosen where leave-one-out takes too long.
+        With a path: generalised cross-validation, by which alpha is chosen where leave-one-out takes too long. Weights
+        count as repeated rows.
 
     Examples
     --------

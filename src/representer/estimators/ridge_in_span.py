@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,6 +45,8 @@ class RidgeInSpan:
         """The cost of a fit."""
         if path:
             plan = normal_equations.cost(self.problem, budget, self.alphas)
+            if normal_equations.leaves_out(self.problem, self.alphas):
+                plan = replace(plan, passes=plan.passes + self.rows.sample_passes)  # for the targets
         else:
             plan = choose.plan(self.problem, budget, self.model.solver)
         return with_samples(plan, self.basis, self.rows)
@@ -70,25 +73,27 @@ class RidgeInSpan:
         if leaves_out:
             y, w = self._targets()
             predictions = path.leave_out(alphas)
-            scores = model._scores(predictions, SimpleNamespace(targets=y, weights=w))
-            scores = np.where(np.isfinite(scores).any(axis=0), scores, -model.gcv_)  # rows that no alpha can leave out
+            left_out = model._scores(predictions, SimpleNamespace(targets=y, weights=w))
+            possible = np.isfinite(left_out).any(axis=0)
+            scores = np.where(possible, left_out, -model.gcv_)  # rows that no alpha can leave out
         else:
             scores = -model.gcv_
         best = scores.argmax(axis=0)
         if not model.alpha_per_target:
-            scores = scores.mean(axis=1)
-            best = np.full(alphas.shape[1], scores.argmax())
+            best = np.full(alphas.shape[1], scores.mean(axis=1).argmax())
         if leaves_out:
-            model.loo_scores_ = scores
+            model.loo_scores_ = left_out if model.alpha_per_target else left_out.mean(axis=1)
             model.loo_predictions_ = predictions[best, :, every].T
             model.loo_residuals_ = y - model.loo_predictions_
-        reason = plan.reason + (" by leave-one-out" if leaves_out else " by generalised cross-validation")
+        by_rows = leaves_out and np.any(possible)
+        reason = plan.reason + (" by leave-one-out" if by_rows else " by generalised cross-validation")
         alpha = alphas[best, every]
         return alpha, path.solve(alpha, reason)
 
     def _targets(self) -> tuple[np.ndarray, np.ndarray | None]:
         """All targets and weights."""
         blocks = self.rows.map(_side)
+        self.rows.counted(self.rows.sample_passes)
         weights = None if blocks[0][1] is None else np.concatenate([w for _, w in blocks])
         return np.concatenate([y for y, _ in blocks]), weights
 

@@ -96,9 +96,13 @@ class Rows:
             watch.expect(passes)
 
     def sampled(self) -> int:
-        """The passes that samples have taken since this was last asked."""
+        """The passes that samples and the like have taken since this was last asked."""
         found, self._sampled = self._sampled, 0
         return found
+
+    def counted(self, passes: int = 1) -> None:
+        """Count passes that were made beside those of a solver, as those of samples are."""
+        self._sampled += passes
 
     def checkpointed(self, journal: Any) -> Rows:
         """The same rows, whose sums are kept by a `Journal`."""

@@ -115,6 +115,7 @@ class Labels:
 def classes_of(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All distinct labels in order, their total weights and numbers of rows, from one pass."""
     labels, weights, counts = (np.concatenate(column) for column in zip(*rows.map(Labels()), strict=True))
+    rows.counted()
     classes, places = np.unique(labels, return_inverse=True)
     return classes, np.bincount(places, weights), np.bincount(places, counts).astype(np.int64)
 

@@ -109,12 +109,12 @@ def leave_out(
         diagonal, Z = at(path, [*members, targets] if problem.intercept else members)
         u = Z[:, :, -1] if problem.intercept else None
         for i, t in enumerate(members):
-            predictions[:, :, t], gcv[:, t] = _leave_out(problem, t, Z[:, :, i], u, diagonal)
+            predictions[:, :, t], gcv[:, t] = _leave_out(problem, t, path, Z[:, :, i], u, diagonal)
     return Path(predictions, gcv)
 
 
 def _leave_out(
-    problem: RidgeProblem, target: int, Z: np.ndarray, u: np.ndarray | None, diagonal: np.ndarray
+    problem: RidgeProblem, target: int, alpha: np.ndarray, Z: np.ndarray, u: np.ndarray | None, diagonal: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Predictions and generalised cross-validation of one target; columns are alphas."""
     intercept = np.zeros(Z.shape[1])
@@ -135,8 +135,18 @@ def _leave_out(
             problem.gram.astype(np.float64).block(np.flatnonzero(left_out), slice(None)) @ (problem.sqrt_weights * Z)
             + intercept
         )
-    # alpha G is the residual operator I - H, and alpha Z are the residuals themselves; the factors cancel
-    used = ~left_out
-    trace = np.maximum(diagonal[used], 0.0).sum(axis=0)
-    gcv = np.divide(used.sum() * (Z**2).sum(axis=0), trace**2, out=np.full_like(trace, np.inf), where=trace > 1e-100)
-    return predictions.T, gcv
+    return predictions.T, _gcv(problem, alpha, Z, np.maximum(diagonal[~left_out], 0.0).sum(axis=0))
+
+
+def _gcv(problem: RidgeProblem, alpha: np.ndarray, Z: np.ndarray, trace: np.ndarray) -> np.ndarray:
+    """n |r|^2 / tr(I - H)^2, where weights count as repeated rows, which I - H leaves alone where they are equal.
+
+    alpha G is the residual operator I - H, and alpha Z are the residuals themselves; the factors cancel.
+    """
+    weights = problem.sqrt_weights**2
+    rows = np.count_nonzero(weights)
+    n = max(float(weights.sum()), float(rows)) if problem.weights is not None else float(rows)
+    repeated = n - rows if n > rows * (1.0 + 1e-12) else 0.0
+    if repeated:
+        trace = trace + np.divide(repeated, alpha, out=np.full_like(trace, np.inf), where=alpha > 0.0)
+    return np.divide(n * (Z**2).sum(axis=0), trace**2, out=np.full_like(trace, np.inf), where=trace > 1e-100)

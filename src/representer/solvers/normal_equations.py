@@ -148,13 +148,16 @@ class Sums:
         return self.shift + (self.y - self.s @ w) / self.weight if self.intercept else np.zeros(w.shape[1])
 
     def gcv(self, alphas: np.ndarray) -> np.ndarray:
-        """n |r|^2 / tr(I - H)^2 for alphas of shape (n_alphas, n_targets)."""
-        values, out = self.spectrum[0][:, None], np.empty(alphas.shape)
+        """n |r|^2 / tr(I - H)^2 for alphas of shape (n_alphas, n_targets), where weights count as repeated rows.
+
+        Where they sum to less than the number of rows, that number is n.
+        """
+        values, out, n = self.spectrum[0][:, None], np.empty(alphas.shape), max(self.weight, self.n)
         for a, alpha in enumerate(alphas):
             inverse = 1.0 / self.shifted(alpha)
             errors = self.squares - np.sum(self.inside**2 * (2.0 - values * inverse) * inverse, axis=0)
-            free = self.n - self.intercept - np.sum(values * inverse, axis=0)
-            errors = self.n * np.maximum(errors, 0.0)
+            free = n - self.intercept - np.sum(values * inverse, axis=0)
+            errors = n * np.maximum(errors, 0.0)
             out[a] = np.divide(errors, free**2, out=np.full_like(errors, np.inf), where=free > 0)
         return out
 
@@ -259,7 +262,7 @@ class Path:
         w = inverse(sums.sides)
         point, steps = RidgePoint.at(problem, exact, w, sums.intercepts(w), sums.weight), 0
         if np.any(np.linalg.norm(point.g, axis=0) > tol * size):
-            point, steps = point.improved(problem, exact, inverse, 0.5 * tol * size, REFINEMENTS)
+            point, steps = point.improved(problem, exact, inverse, 0.9 * tol * size, REFINEMENTS)
         self.passes += 1 + steps
         return problem.judge(point.w, point.b, (point.g, point.squares, size)), point.w, point.b, 1 + steps
 
