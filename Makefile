@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 PIP := -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage sklearn-tests lint types format lock bench clean
+.PHONY: help setup demo test coverage sklearn-tests gallery lint types format lock bench clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -43,6 +43,9 @@ coverage: setup  ## run all tests and report which lines they reach
 sklearn-tests: setup  ## run scikit-learn's own tests against representer.drop_in
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/sklearn_tests/run.py -n 2
 	$(PYTEST) -p no:cov -W default --disable-warnings tools/sklearn_tests/estimator_checks.py
+
+gallery: setup  ## run scikit-learn's gallery scripts on kernels with representer.drop_in
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/sklearn_tests/gallery.py
 
 lint: setup  ## check style and format
 	$(BIN)/ruff check
