@@ -25,7 +25,7 @@ from representer import (
     drop_in,
     to_onnx,
 )
-from representer.kernels import RBF, ArcCosine, Matern, On, Periodic, Spectrum
+from representer.kernels import RBF, Matern, On, Periodic, Spectrum
 from representer.losses import Huber, Poisson, Squared
 
 
@@ -126,7 +126,6 @@ def test_error_is_that_of_the_worst_output():
         (KernelRidge(kernel=Spectrum(2)), ["abc", "abd", "xyz"] * 3, "rows of numbers"),
         (KernelRidge(kernel="precomputed"), np.eye(9), "precomputed"),
         (KernelRidge(kernel=Matern(1.0, nu=1.7)), X[:9], "Bessel"),
-        (KernelRidge(kernel=ArcCosine()), X[:9], "has no ONNX form.*angles"),
         (NadarayaWatson(), X[:9], "NadarayaWatson has no ONNX form"),
         (GPLVM(1), X[:9], "GPLVM has no ONNX form"),
         (KernelMachine(loss=Doubled()), X[:9], "response of .* is Python code"),

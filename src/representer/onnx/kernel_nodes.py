@@ -17,7 +17,7 @@ from representer.kernels.algebra import Power, Product, Scaled, Sum
 from representer.kernels.base import Kernel
 from representer.kernels.columns import On
 from representer.kernels.constant import Constant
-from representer.kernels.dot_product import Cosine, Linear, Polynomial, Sigmoid
+from representer.kernels.dot_product import ArcCosine, Cosine, Linear, Polynomial, Sigmoid
 from representer.kernels.fingerprints import MinMax, Tanimoto
 from representer.kernels.histogram import Chi2, HistogramIntersection
 from representer.kernels.normalized import Normalized
@@ -25,14 +25,12 @@ from representer.kernels.periodic import Periodic
 from representer.kernels.series import Exp, PowerSeries
 from representer.kernels.spline import Brownian
 from representer.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic
-from representer.onnx.input_rows import Rows, dense, squared_distances
+from representer.onnx.angles import arcs, own_arcs
+from representer.onnx.input_rows import MOST_DIFFERENCES, Rows, by_columns, dense, squared_distances
 from representer.onnx.nodes import Graph
 
 MOST_HALVES = 20
 """Largest p: Matern kernels with nu = p + 0.5, up to 20.5, are written as polynomials times exponentials."""
-MOST_DIFFERENCES = 2**24
-"""Largest number of stored points times columns for kernels of absolute differences."""
-
 
 Outer = Callable[[Graph, Any, str], str]
 """Writes a function of values."""
@@ -103,7 +101,7 @@ def _matern(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
         raise TypeError(f"{kernel!r} has no ONNX form, as ONNX has no Bessel functions; use nu 0.5, 1.5, 2.5 or inf.")
     if p == 0 and dense(points).size <= MOST_DIFFERENCES:
         # a kink at 0: the square root of a squared distance from products would lose half of the digits there
-        each, Z = _by_columns(graph, kernel, rows, points)
+        each, Z = by_columns(graph, kernel, rows, points)
         apart = graph.add("Div", graph.add("Sub", each, Z), _scale(kernel))
         s = _total(graph, graph.add("Mul", apart, apart))
     else:
@@ -162,29 +160,18 @@ def _own_cosine(graph: Graph, kernel: Any, rows: Rows) -> str:
     return _one_or_zero(graph, _squared_norms(graph, rows))
 
 
-def _by_columns(graph: Graph, kernel: Any, rows: Rows, points: Any) -> tuple[str, np.ndarray]:
-    """Rows of shape (n, 1, d) and points of shape (1, m, d), for elementwise comparisons."""
-    Z = dense(points)
-    if Z.size > MOST_DIFFERENCES:
-        raise ValueError(
-            f"{type(kernel).__name__} with {Z.size:,} stored numbers needs as many for each row; use a kernel of inner "
-            "products or Euclidean distances, such as Matern(nu=0.5)."
-        )
-    return graph.add("Unsqueeze", rows.name, np.array([1], np.int64)), Z[None]
-
-
 def _total(graph: Graph, values: str) -> str:
     return graph.add("ReduceSum", values, np.array([2], np.int64), keepdims=0)
 
 
 def _laplacian(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    each, Z = _by_columns(graph, kernel, rows, points)
+    each, Z = by_columns(graph, kernel, rows, points)
     apart = graph.add("Abs", graph.add("Sub", graph.add("Div", each, _scale(kernel)), Z / _scale(kernel)))
     return graph.add("Exp", graph.add("Neg", _total(graph, apart)))
 
 
 def _chi_squares(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    each, Z = _by_columns(graph, kernel, rows, points)
+    each, Z = by_columns(graph, kernel, rows, points)
     apart = graph.add("Sub", each, Z)
     both = graph.add("Max", graph.add("Add", each, Z), float(np.finfo(graph.dtype).tiny))
     ratio = graph.add("Div", graph.add("Mul", apart, graph.add("Div", apart, both)), _scale(kernel))
@@ -192,7 +179,7 @@ def _chi_squares(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
 
 
 def _minima(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    return _total(graph, graph.add("Min", *_by_columns(graph, kernel, rows, points)))
+    return _total(graph, graph.add("Min", *by_columns(graph, kernel, rows, points)))
 
 
 def _sums(graph: Graph, kernel: Any, rows: Rows) -> str:
@@ -200,7 +187,7 @@ def _sums(graph: Graph, kernel: Any, rows: Rows) -> str:
 
 
 def _min_max(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
-    each, Z = _by_columns(graph, kernel, rows, points)
+    each, Z = by_columns(graph, kernel, rows, points)
     return _ratio(graph, _total(graph, graph.add("Min", each, Z)), _total(graph, graph.add("Max", each, Z)))
 
 
@@ -226,7 +213,7 @@ def _squared_norms(graph: Graph, rows: Rows) -> str:
 
 def _brownian(graph: Graph, kernel: Any, rows: Rows, points: Any) -> str:
     # square roots of squared distances from products would lose half of the digits
-    each, Z = _by_columns(graph, kernel, rows, points)
+    each, Z = by_columns(graph, kernel, rows, points)
     apart = graph.add("Sub", each, Z)
     between = graph.add("Pow", _total(graph, graph.add("Mul", apart, apart)), float(kernel.hurst))
     sizes = graph.add("Add", diagonal(graph, kernel, rows), (Z[0] ** 2).sum(axis=1) ** kernel.hurst)
@@ -359,6 +346,7 @@ FORMS: dict[type, Form] = {
     Polynomial: _of_products(_polynomial),
     Sigmoid: _of_products(_sigmoid),
     Cosine: Form(_cosine, _own_cosine),
+    ArcCosine: Form(arcs, own_arcs),
     Laplacian: Form(_laplacian, _ones),
     Chi2: Form(_chi_squares, _ones),
     HistogramIntersection: Form(_minima, _sums),
@@ -386,8 +374,8 @@ def _form(kernel: Kernel) -> Form:
     if type(kernel) not in FORMS:
         known = ", ".join(sorted(each.__name__ for each in FORMS))
         raise TypeError(
-            f"{kernel!r} has no ONNX form: runtimes have operators for rows of numbers, not for strings, graphs, code "
-            f"in Python, or angles in float64. There are forms of {known}; representer.save keeps models of this "
+            f"{kernel!r} has no ONNX form: runtimes have operators for rows of numbers, not for strings, graphs or "
+            f"code in Python. There are forms of {known}; representer.save keeps models of this "
             "library, except those with functions as kernels."
         )
     return FORMS[type(kernel)]
