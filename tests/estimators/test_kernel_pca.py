@@ -324,7 +324,7 @@ def test_sets_and_frames():
     [
         ({"kernel": "rfb"}, ValueError, "kernel is 'rfb'; pass a kernel object"),
         ({"kernel": Sigmoid()}, ValueError, "a principal component in its space does not exist"),
-        ({"solver": "arpack"}, ValueError, "solver is 'arpack'; use 'auto', 'dense' or 'davidson'"),
+        ({"solver": "arpack"}, ValueError, "solver is 'arpack'; use 'auto', 'dense'"),
         ({"n_components": 0}, ValueError, "n_components"),
         ({"n_components": 2.5}, (TypeError, ValueError), "n_components"),
         ({"tol": -1.0}, ValueError, "tol"),

@@ -553,7 +553,7 @@ def test_same_seed_same_fit():
 @each(
     ("options", "message"),
     [
-        ({"solver": "svd"}, "solver is 'svd'; use 'auto', 'cholesky', 'conjugate_gradient' or 'normal_equations'"),
+        ({"solver": "svd"}, "solver is 'svd'; use 'auto', 'cholesky'"),
         ({"tune": "gcv"}, "tune is 'gcv'; use None, 'loo', 'likelihood' or 'huber'"),
         ({"kernel": "gaussian"}, "kernel is 'gaussian'; pass a kernel object"),
         ({"kernel": RBF(-1.0)}, "length_scale is -1.0"),
