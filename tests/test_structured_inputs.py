@@ -8,9 +8,12 @@ import pandas as pd
 import polars as pl
 from each_case import each
 from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
 
 import representer as rp
 from representer.kernels import (
@@ -28,7 +31,8 @@ from representer.kernels import (
     WeisfeilerLehman,
     Words,
 )
-from representer.losses import Huber
+from representer.losses import Huber, SquaredHinge
+from representer.regularizers import SquaredNorm
 
 N = 18
 y = np.arange(N) % 2
@@ -170,6 +174,21 @@ def test_pipelines_and_searches(kind):
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X[kind], y)
     assert search.best_score_ > 0.8
     assert np.mean(search.predict(taken(kind, np.arange(6))) == y[:6]) > 0.8
+
+
+def test_one_versus_rest_machines_on_texts_are_linear_ones_on_tf_idf(rng):
+    """The same classes, costs and values; a constant in the kernel is an intercept that counts in the norm."""
+    words = np.array(["red", "green", "blue", "and", "then", "the", "sky"])
+    texts = [" ".join(words[rng.choice(7, 8, p=np.roll([0.4, *[0.1] * 6], i % 3))]) for i in range(60)]
+    topic = np.array(["x", "y", "z"])[np.arange(60) % 3]
+    machine = rp.KernelMachine(Normalized(Words()) + 1, SquaredHinge(), fit_intercept=False, tol=1e-12)
+    costs = {"estimator__regularizer": [SquaredNorm(0.5 / C) for C in (1.0, 3.0)]}
+    search = GridSearchCV(OneVsRestClassifier(machine), costs, cv=2, error_score="raise").fit(texts, topic)
+    C = 0.5 / search.best_params_["estimator__regularizer"].strength
+    linear = make_pipeline(TfidfVectorizer(), LinearSVC(C=C, tol=1e-12, max_iter=100_000)).fit(texts, topic)
+    np.testing.assert_allclose(search.decision_function(texts), linear.decision_function(texts), atol=1e-6)
+    F = linear[0].transform(texts)
+    np.testing.assert_allclose(Normalized(Words()).with_default_scales(texts)(texts), (F @ F.T).toarray(), atol=1e-14)
 
 
 @KINDS

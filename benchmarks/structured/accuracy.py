@@ -9,11 +9,12 @@ from common import Table
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sources import arrays, graphs_of, lines_of, news
 
-from representer import SVC, SVCPath
+from representer import SVC, KernelMachine, SVCPath
 from representer.kernels import (
     HistogramIntersection,
     Normalized,
@@ -22,6 +23,8 @@ from representer.kernels import (
     WeisfeilerLehman,
     Words,
 )
+from representer.losses import SquaredHinge
+from representer.regularizers import SquaredNorm
 
 COSTS = [10.0**power for power in range(-3, 4)]
 SPLITS = 5
@@ -66,7 +69,12 @@ def on_graphs(table: Table, name: str, what: str) -> None:
 
 
 def on_texts(table: Table) -> None:
-    """Words() against LinearSVC on tf-idf, C of both chosen by five folds of the training texts."""
+    """Words() against LinearSVC on tf-idf, C of both chosen by five folds of the training texts.
+
+    Normalized(Words()) is the inner product of tf-idf vectors. LinearSVC has the squared hinge loss, one machine for
+    each class against the rest, and an intercept that counts in the norm: the constant kernel here. The note has
+    the accuracy of one-versus-one machines with the hinge loss, as SVC and SVCPath fit them.
+    """
     if (train := news("train")) is not None and (test := news("test")) is not None:
         _compare_texts(table, "R8", [(train, test)])
     if (lines := lines_of("sms_spam", header=False)) is not None:
@@ -79,14 +87,17 @@ def on_texts(table: Table) -> None:
 
 
 def _compare_texts(table: Table, name: str, splits: list) -> None:
-    mine, theirs = [], []
-    for train, test in splits:
-        linear = make_pipeline(TfidfVectorizer(), LinearSVC())
-        search = GridSearchCV(linear, {"linearsvc__C": COSTS}, cv=5).fit(*train)
-        theirs.append(100.0 * search.score(*test))
-        mine.append(100.0 * SVCPath(COSTS, kernels=[Normalized(Words())], cv=5).fit(*train).score(*test))
-    note = f"LinearSVC on tf-idf {np.mean(theirs):.2f} %"
-    table.row(f"{name}, Words()", float(np.mean(mine)), ">=", float(np.mean(theirs)) - 0.3, "%", note)
+    machine = KernelMachine(Normalized(Words()) + 1, SquaredHinge(), fit_intercept=False)
+    strengths = [SquaredNorm(0.5 / C) for C in COSTS]  # LinearSVC's loss has no factor 1/2
+    searches = [
+        GridSearchCV(make_pipeline(TfidfVectorizer(), LinearSVC()), {"linearsvc__C": COSTS}, cv=5),
+        GridSearchCV(OneVsRestClassifier(machine), {"estimator__regularizer": strengths}, cv=5),
+        SVCPath(COSTS, kernels=[Normalized(Words())], cv=5),
+    ]
+    scores = [[100.0 * search.fit(*train).score(*test) for search in searches] for train, test in splits]
+    theirs, mine, pairs = np.mean(scores, axis=0)
+    note = f"LinearSVC on tf-idf {theirs:.2f} %; one-versus-one machines with the hinge loss {pairs:.2f} %"
+    table.row(f"{name}, Words()", float(mine), ">=", float(theirs) - 0.3, "%", note)
 
 
 def on_strings(table: Table) -> None:
