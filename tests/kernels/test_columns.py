@@ -144,7 +144,7 @@ def test_a_single_name_gives_the_column_itself():
 
 def test_missing_values():
     X = pd.DataFrame({"a": [1.0, None]})
-    with pytest.raises(ValueError, match="NaN or infinite"):
+    with pytest.raises(ValueError, match=r"Row 1 of 'a' is missing; use Missing\(RBF\(\)\) or drop it"):
         On(RBF(), ["a"])(X)
 
 
@@ -220,3 +220,12 @@ def test_rankings_and_categories_of_columns(frame):
     X = frame(DATA)
     assert np.allclose(On(Kendall(), ["age", "income", "children"])(X), Kendall()(NUMBERS))
     assert np.allclose(On(Categorical(), ["sequence", "children"])(X)[0, 1], np.exp(-2))
+
+
+@pytest.mark.parametrize("kernel", [RBF([1.0, 2.0]), RBF(1.0) + Linear()])
+@pytest.mark.parametrize("library", [pd, pl])
+def test_missing_numbers_are_told_by_column(kernel, library):
+    frame = library.DataFrame({"age": [1.0, 2.0, 3.0], "size": [1.0, None, 2.0]})
+    with pytest.raises(ValueError, match=r"^Row 1 of 'size' is missing; use Missing\(.*\) or drop it\.$"):
+        On(kernel, ["age", "size"])(frame)
+    assert On(Missing(kernel), ["age", "size"])(frame)[1].tolist() == [0.0, 1.0, 0.0]

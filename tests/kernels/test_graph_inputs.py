@@ -6,7 +6,7 @@ from each_case import each
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
-from representer.kernels import Graphs, WeisfeilerLehman
+from representer.kernels import Graphs, VertexHistogram, WeisfeilerLehman
 
 PATH, TRIANGLE = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 0)]
 
@@ -112,6 +112,7 @@ def test_no_edges_and_no_nodes():
         (([(0.5, 1.0)], [0, 0]), "must hold numbers of nodes"),
         (([0, 1], [0, 0]), r"shape \(2,\)"),
         (([(0, 1)], [1, 1]), "begin with 0"),
+        (([(0, 1)], [-1, 1]), "begin with 0"),
         (([(0, 1)], [0, 1, 0]), "rise"),
         (([(0, 1)], ["a", "a"]), "number of its graph"),
         (([(0, 1)], [0, 0], "C"), "There are 1 node labels for 2 nodes"),
@@ -159,3 +160,16 @@ def test_parts_that_would_leave_their_arrays_are_refused(name, value):
     parts = parts_of(Graphs([(0, 1), (1, 2), (3, 4)], [0, 0, 0, 1, 1]))
     with pytest.raises(ValueError, match=r"do not fit together|point outside"):
         Graphs.restored(**parts | {name: value})
+
+
+@pytest.mark.parametrize("empty", [(np.empty((0, 0)), []), (np.empty((0, 0)), None), ([], [])])
+def test_graphs_without_nodes_may_come_first(empty):
+    graphs = Graphs.of([empty, empty, (np.ones((2, 2)) - np.eye(2), [7, 7])])
+    assert graphs.starts.tolist() == [0, 0, 0, 2]
+    assert VertexHistogram()(graphs).tolist() == [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 4.0]]
+    assert Graphs.of([empty]).starts.tolist() == [0, 0]
+
+
+def test_graphs_counted_from_one():
+    with pytest.raises(ValueError, match="node_graph has the graph 2, but n_graphs is 2; count graphs from 0"):
+        Graphs([(0, 1)], [1, 1, 2], n_graphs=2)

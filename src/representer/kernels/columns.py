@@ -111,18 +111,21 @@ class On(Wrapper, Kernel):  # type: ignore[override]
         if wrong:
             raise ValueError(f"X has no column {wrong[0]!r}; its columns are {', '.join(map(str, X.columns))}.")
         if several:
-            return dates_as_days(X[wanted], wanted)
+            table = dates_as_days(X[wanted], wanted)
+            for name in wanted if self.kernel.on_vectors else ():
+                self._require_present(table[name], name)
+            return table
         column = as_days(X[self.columns]) if is_date(X[self.columns]) else X[self.columns]
-        self._require_present(column)
+        self._require_present(column, self.columns)
         return column
 
-    def _require_present(self, column: Any) -> None:
+    def _require_present(self, column: Any, name: Any) -> None:
         if self.kernel.takes_missing:
             return
         gone = missing_entries(column)
         if gone.any():
             raise ValueError(
-                f"Row {int(np.flatnonzero(gone)[0])} of {str(self.columns)!r} is missing; "
+                f"Row {int(np.flatnonzero(gone)[0])} of {str(name)!r} is missing; "
                 f"use Missing({self.kernel!r}) or drop it."
             )
 

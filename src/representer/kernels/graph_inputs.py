@@ -68,7 +68,7 @@ class Graphs:
         directed: bool = False,
         n_graphs: int | None = None,
     ):
-        owner = _owners(node_graph)
+        owner = _owners(node_graph, n_graphs)
         pairs = _pairs(edges, owner)
         count = (int(owner[-1]) + 1 if len(owner) else 0) if n_graphs is None else n_graphs
         self.starts = np.searchsorted(owner, np.arange(count + 1))
@@ -234,12 +234,14 @@ def require_alike(mine: dict[str, bool], others: dict[str, bool], reads: tuple[b
             )
 
 
-def _owners(node_graph: Any) -> np.ndarray:
+def _owners(node_graph: Any, n_graphs: int | None) -> np.ndarray:
     owner = np.asarray(node_graph)
     if owner.ndim != 1 or (len(owner) and owner.dtype.kind not in "iu"):
         raise ValueError("node_graph must hold the number of its graph for each node.")
-    if len(owner) and (np.any(np.diff(owner) < 0) or owner[0] != 0):
+    if len(owner) and (np.any(np.diff(owner) < 0) or owner[0] < 0 or (n_graphs is None and owner[0] > 0)):
         raise ValueError("node_graph must begin with 0 and rise; sort the nodes by graph, and count graphs from 0.")
+    if n_graphs is not None and len(owner) and owner[-1] >= n_graphs:
+        raise ValueError(f"node_graph has the graph {owner[-1]}, but n_graphs is {n_graphs}; count graphs from 0.")
     return owner.astype(np.int64)
 
 
