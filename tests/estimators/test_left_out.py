@@ -7,6 +7,7 @@ from representer.estimators.left_out import LeftOutFit
 from representer.kernels import RBF
 from representer.processes import local
 from representer.result import Budget
+from representer.solvers import choose
 from representer.solvers.leave_one_out import leave_one_out
 
 
@@ -59,3 +60,20 @@ def test_all_of_few_rows(rng):
     for i, rest in ((i, np.delete(np.arange(30), i)) for i in range(30)):
         model = KernelRidge(0.1, kernel=RBF(1.0), fit_intercept=True).fit(X[rest], y[rest], weights[rest])
         np.testing.assert_allclose(found.predictions[i], model.predict(X[[i]])[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_landmarks_of_the_variances_precondition_the_fit(monkeypatch, rng, weighted):
+    """One factor serves both; a kernel that it does not hold is left to the cheapest solver."""
+    monkeypatch.setattr(left_out, "LOO_ROWS", 60)
+    X, weights = rng.normal(size=(300, 2)), rng.uniform(0.5, 2.0, 300) if weighted else None
+    y = np.sin(X[:, :1]) + 0.1 * rng.normal(size=(300, 1))
+    fit = LeftOutFit(Gram(RBF(1.0), X), y, 0.1, weights)
+    found, exact = fit.solve(Budget(2**30, 1e-6)), choose.solve(fit.problem, Budget(2**30, 1e-10))
+    assert "landmarks hold nearly all" in str(found.certificate)
+    assert found.certificate.converged
+    assert found.certificate.iterations <= 3
+    np.testing.assert_allclose(found.coef, exact.coef, atol=1e-4 * np.abs(exact.coef).max())
+    rough = LeftOutFit(Gram(RBF(0.01), X), y, 0.1, weights)
+    monkeypatch.setattr(local, "LOCAL_RANK", 20)
+    assert "Cholesky" in str(rough.solve(Budget(2**30)).certificate)

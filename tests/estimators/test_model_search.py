@@ -5,11 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from representer import KernelRidge
 from representer.estimators import model_search as module
 from representer.estimators.criteria import RidgeErrors
-from representer.estimators.model_search import ModelSearch, Trial, steadiest
+from representer.estimators.model_search import ModelSearch, SharedFactor, Trial, steadiest
 from representer.estimators.starting_kernels import FAMILIES, for_numbers
 from representer.estimators.tuning import carried_over
+from representer.kernels import RBF
 
 
 def search(X, y, seconds=3600.0, told=None):
@@ -127,12 +129,45 @@ def test_small_alphas_are_compared_on_unseen_rows(rng, monkeypatch):
     noise, tried = rng.normal(size=80), []
     means = {1.0: 1.0, 3.0: 0.8, 10.0: 0.8, 30.0: 1.2}
 
-    def losses(tuned, rows, unseen):
-        assert (len(rows), len(unseen), len(np.intersect1d(rows, unseen))) == (100, 80, 0)
-        tried.append(round(tuned.strength / 1e-4))
+    def losses(fit, unseen):
+        rows, alpha = fit
+        assert (len(rows), len(unseen)) == (100, 80)
+        assert not len(np.intersect1d(rows[:, 0], X[unseen, 0]))
+        tried.append(round(alpha / 1e-4))
         return means[tried[-1]] + 0.01 * len(tried) * noise
 
+    monkeypatch.setattr(SharedFactor, "function", lambda self, alpha: (self.problem.gram.X, alpha))
     monkeypatch.setattr(found, "_losses", losses)
     expected = carried_over(1e-4, 1e-3, 2.0, 3.0)
     assert found._for_all_rows(best).tuned.strength == pytest.approx(expected)
     assert tried == [1, 3, 10, 30]
+
+
+@pytest.mark.parametrize(("means", "tried"), [((1.0, 1.5), [20.0]), ((1.0, 0.9, 1.2), [20.0, 100.0])])
+def test_stronger_shrinkage_is_tried_as_long_as_it_helps(rng, monkeypatch, means, tried):
+    found = search(rng.normal(size=(60, 2)), rng.normal(size=60))
+    noise, losses = 0.01 * rng.normal(size=400), dict(zip((4.0, 20.0, 100.0), means, strict=False))
+
+    def after(job):
+        tuned = SimpleNamespace(objective=0.0, kernel=None, strength=1.0)
+        return Trial(job[0], "", 10, tuned, job[2], losses[job[2]] + noise)
+
+    monkeypatch.setattr(found, "_try_all", lambda jobs: [after(job) for job in jobs])
+    assert [t.shrink for t in found._shrunk([after(("RBF", 10, 4.0))])] == tried
+    assert found._shrunk([]) == []
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.05])
+def test_one_factor_serves_several_alphas(rng, monkeypatch, scale):
+    """Where it holds nearly all of the matrix; otherwise each is solved by itself."""
+    X, solved = rng.normal(size=(200, 2)), []
+    ridges = [KernelRidge(alpha, kernel=RBF(scale), fit_intercept=True) for alpha in (0.1, 1.0)]
+    exact = [ridge.fit(X, np.sin(X[:, 0])).predict(X) for ridge in ridges]
+    for solver in (module.cholesky, module.conjugate_gradient):
+        solve = solver.solve
+        monkeypatch.setattr(solver, "solve", lambda *a, s=solver, f=solve, **k: solved.append(s.name) or f(*a, **k))
+    problem = RidgeErrors(X, np.sin(X[:, :1]), intercept=True).problem(RBF(scale), 0.1)
+    fits = SharedFactor(problem)
+    for alpha, values in zip((0.1, 1.0), exact, strict=True):
+        np.testing.assert_allclose(fits.function(alpha)(X).ravel(), values, atol=1e-3)
+    assert set(solved) == {"conjugate_gradient" if scale == 1.0 else "cholesky"}

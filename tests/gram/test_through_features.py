@@ -7,7 +7,7 @@ from scipy import sparse
 from representer import Gram, Nystroem, RandomFeatures
 from representer.gram import through_features
 from representer.gram.stored import stored_if_small
-from representer.kernels import RBF, FeatureMap, Linear, Quadratic
+from representer.kernels import RBF, FeatureMap, Linear, Matern, Quadratic
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(70, 3)), rng.normal(size=(50, 3))
@@ -53,3 +53,19 @@ def test_tiles_where_features_are_more():
     phi = through_features.fewer_features(few)
     np.testing.assert_allclose(phi @ phi.T, few.dense(), atol=1e-12)
     assert [stored_if_small(K).stored is None for K in (few, many, wide)] == [True, False, False]
+
+
+@each("dtype", [np.float32, np.float64])
+def test_a_linear_part_costs_no_tiles(dtype):
+    """Its values are not filled in a product with a sum, nested ones included; the other terms' are."""
+    A, B, V = X.astype(dtype), Y.astype(dtype), rng.normal(size=(50, 2)).astype(dtype)
+    kernel = RBF(2.0) + (Matern(1.0) + 0.5 * Linear([1.0, 2.0, 3.0]))
+    K, tol = Gram(kernel, A, B), 1e-4 if dtype == np.float32 else 1e-12
+    assert through_features.pays_for_a_term(K, 2)
+    np.testing.assert_allclose(K @ V, kernel(X, Y) @ V, rtol=tol, atol=10 * tol)
+    assert K.evaluations == 2 * 70 * 50 + (70 + 50) * 3
+    np.testing.assert_allclose(K.T @ A, kernel(Y, X) @ A, rtol=tol, atol=10 * tol)
+    some = Gram(kernel, A).take(np.arange(5, 60))
+    assert (some @ V[:1].repeat(55, axis=0)).dtype == dtype
+    np.testing.assert_allclose(some @ A[5:60], kernel(X[5:60]) @ A[5:60], rtol=tol, atol=20 * tol)
+    assert not through_features.pays_for_a_term(Gram(RBF(2.0) + Matern(1.0), A), 2)

@@ -72,3 +72,12 @@ def test_nearest_rows_where_much_is_left(data, monkeypatch):
     assert np.abs(found - at_new).max() < local.NEAR_PART * noise.min()
     monkeypatch.setattr(local, "NEAR_PART", 0.0)
     np.testing.assert_allclose(process.variance(new), at_new[:-1], rtol=1e-3)
+
+
+def test_smoothed_solves_with_factor_and_diagonal(data):
+    X, _, noise = data
+    process, V = LocalPosterior(Gram(RBF(3.0), X), noise), np.cos(X[:, :2])
+    known = process.low_rank
+    A = known.factor.T @ known.factor + np.diag(known.remainder + noise)
+    np.testing.assert_allclose(A @ process.smoothed(V), V, atol=1e-8)
+    np.testing.assert_allclose(known.factor.T @ known.factor + np.diag(known.remainder), RBF(3.0)(X), atol=0.05)

@@ -10,10 +10,11 @@ import numpy as np
 from representer.estimators.inputs import evenly_spaced
 from representer.gram.tiled import Gram
 from representer.problems.ridge import RidgeProblem
-from representer.processes.local import LocalPosterior
+from representer.processes.local import LOCAL_RANK, LocalPosterior
 from representer.result import Budget, Result
-from representer.solvers import choose
+from representer.solvers import choose, conjugate_gradient
 from representer.solvers.leave_one_out import LeaveOneOut, leave_one_out
+from representer.solvers.memory import working_memory
 
 LOO_ROWS = 2000
 """Rows up to which all are left out, with variances given all others."""
@@ -65,8 +66,23 @@ class LeftOutFit:
         return others[evenly_spaced(len(others), SOME_ROWS)]
 
     def solve(self, budget: Budget) -> Result:
-        """The exact solution for the targets."""
-        return choose.solve(self.problem, budget)
+        """The exact solution for the targets.
+
+        Where the low-rank factor of the variances holds nearly all of K, it is the preconditioner: two or three
+        products with K are then enough, whatever a plan that knows only n expects.
+        """
+        factors = 8 * LOCAL_RANK * len(self.gram)
+        if not self.is_many or factors > working_memory(budget.memory) // 4:
+            return choose.solve(self.problem, budget)
+        low_rank = self.local.low_rank if self.weights is None else self.local.low_rank.weighted(self.weights)
+        if not conjugate_gradient.is_complete(low_rank, self.problem):
+            return choose.solve(self.problem, budget)
+        why, D = "landmarks hold nearly all of the kernel matrix", self.problem.sqrt_weights
+
+        def precondition(R: np.ndarray, ridges: np.ndarray) -> np.ndarray:
+            return self.local.smoothed(R / D) / D
+
+        return conjugate_gradient.solve(self.problem, budget, why, low_rank=low_rank, precondition=precondition)
 
     def left_out(self, coef: np.ndarray) -> LeaveOneOut:
         """Leave-one-out predictions and variances of `rows`."""

@@ -14,12 +14,13 @@ from representer import _parallel
 from representer.estimators.criteria import Average, RidgeErrors
 from representer.estimators.starting_kernels import Start
 from representer.estimators.tuning import Tuned, Tuning, carried_over
+from representer.features.pivoted_cholesky import pivoted_cholesky
 from representer.functions import Function
 from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.problems.ridge import RidgeProblem
-from representer.result import Budget
-from representer.solvers import cholesky
+from representer.result import Budget, Result
+from representer.solvers import cholesky, conjugate_gradient
 
 FIRST_ROWS = 400
 """Rows on which families and forms of length scales are compared."""
@@ -75,6 +76,14 @@ class Trial:
         return float(self.unseen.mean()) if self.unseen.size else self.loo
 
 
+def is_worse(trial: Trial, other: Trial) -> bool:
+    """Whether the mean difference of held-out losses exceeds two of its standard errors; not where there are none."""
+    if not trial.unseen.size or not other.unseen.size:
+        return False
+    off = trial.unseen - other.unseen
+    return bool(off.mean() > STANDARD_ERRORS * off.std() / np.sqrt(off.size))
+
+
 def steadiest(trials: list[Trial]) -> Trial:
     """Among trials not significantly worse than the best on held-out rows, the one with the strongest shrinkage.
 
@@ -84,14 +93,39 @@ def steadiest(trials: list[Trial]) -> Trial:
     best = min(trials, key=lambda trial: trial.score)
     if not best.unseen.size:
         return best
-
-    def is_worse(trial: Trial) -> bool:
-        off = trial.unseen - best.unseen
-        return bool(off.mean() > STANDARD_ERRORS * off.std() / np.sqrt(off.size))
-
-    alike = [trial for trial in trials if not is_worse(trial)]
+    alike = [trial for trial in trials if not is_worse(trial, best)]
     most = max(trial.shrink for trial in alike)
     return min((trial for trial in alike if trial.shrink == most), key=lambda trial: trial.score)
+
+
+class SharedFactor:
+    """Fits with several alphas on the same rows.
+
+    One low-rank factor serves all alphas that are no smaller than the first, where it is complete for that one.
+    """
+
+    def __init__(self, problem: RidgeProblem):
+        self.problem, stop = problem, conjugate_gradient.LITTLE_LEFT * float(problem.alpha.min())
+        weights = None if problem.weights is None else problem.sqrt_weights.ravel()
+        self.low_rank = pivoted_cholesky(problem.gram, problem.n // 5, stop=stop, weights=weights)
+
+    def function(self, alpha: float) -> Function:
+        """The fit with one alpha."""
+        problem = replace(self.problem, alpha=np.full_like(self.problem.alpha, alpha))
+        if conjugate_gradient.is_complete(self.low_rank, problem):
+            return function_of(problem, conjugate_gradient.solve(problem, _budget(problem), "", low_rank=self.low_rank))
+        return function_of(problem, cholesky.solve(problem, _budget(problem), ""))
+
+
+def function_of(problem: RidgeProblem, result: Result) -> Function:
+    """The function with the coefficients of a fit."""
+    gram = problem.gram
+    return Function(gram.kernel, gram.X, result.coef, result.intercept, prepared=gram.inputs, threads=gram.threads)
+
+
+def _budget(problem: RidgeProblem) -> Budget:
+    """For fits whose losses are compared."""
+    return Budget(2**34, COMPARED_TOL, threads=problem.gram.threads)
 
 
 class ModelSearch:
@@ -163,9 +197,9 @@ class ModelSearch:
         """
         most = min(ALPHA_ROWS, self.n // 2)
         rows, unseen = self.order[:most], self.order[most : most + UNSEEN_ROWS]
-        chosen, least = alpha, np.empty(0)
+        chosen, least, fits = alpha, np.empty(0), SharedFactor(self.errors.on(rows).problem(best.tuned.kernel, alpha))
         for factor in ALPHA_FACTORS:
-            losses = self._losses(replace(best.tuned, strength=factor * alpha), rows, unseen)
+            losses = self._losses(fits.function(factor * alpha), unseen)
             if not least.size or losses.mean() < least.mean():
                 least = losses
             off = losses - least
@@ -192,12 +226,26 @@ class ModelSearch:
         found = self._try_all(freest, judged=False)
         families = [[trial for trial in found if trial.family == other.family] for other in finalists]
         ends = [min(trials, key=lambda trial: trial.loo) for trials in families if trials]
-        held = [
-            (trial.family, rows, shrink, trial.tuned.kernel, trial.tuned.strength)
-            for trial in ends
-            for shrink in SHRINK[1:]
-        ]
-        return steadiest([*self._judge([*finalists, *ends]), *self._try_all(held)])
+        judged = self._judge([*finalists, *ends])
+        return steadiest([*judged, *self._shrunk(judged[len(finalists) :])])
+
+    def _shrunk(self, trials: list[Trial]) -> list[Trial]:
+        """Trials with stronger and stronger shrinkage, for each family as long as that may help.
+
+        It stops where the loss is worse than with less shrinkage, or no lower and worse than that of another trial.
+        """
+        found: list[Trial] = []
+        ends = last = {trial.family: trial for trial in trials}
+        for shrink in SHRINK[1:]:
+            starts = [ends[family] for family in last]
+            if not starts:
+                break
+            tried = self._try_all([(t.family, t.rows, shrink, t.tuned.kernel, t.tuned.strength) for t in starts])
+            found += tried
+            best = min([*trials, *found], key=lambda trial: trial.score)
+            promising = [t for t in tried if t.score < last[t.family].score or not is_worse(t, best)]
+            last = {t.family: t for t in promising if not is_worse(t, last[t.family])}
+        return found
 
     def _judge(self, trials: list[Trial]) -> list[Trial]:
         """The trials with losses on held-out rows, which takes a search in each fold where there are few rows."""
@@ -279,7 +327,7 @@ class ModelSearch:
         """Losses on rows outside the trial; where there are few, on folds whose tuning did not see them."""
         left = self._others(trial.rows)
         if len(left):
-            return self._losses(trial.tuned, self.order[: trial.rows], left)
+            return self._losses(self.function(trial.tuned, self.order[: trial.rows]), left)
         if trial.rows > FIRST_ROWS:
             return np.empty(0)
         losses, untied = [], self.start.untied(trial.tuned.kernel, trial.family)  # so that nothing is known of the fold
@@ -288,12 +336,12 @@ class ModelSearch:
             some = self.order[rest]
             kernel = trial.tuned.kernel if trial.shrink == np.inf else untied
             tuned = self._on(some, trial.family, trial.shrink, 20).run(kernel, trial.tuned.strength, self._late)
-            losses.append(self._losses(tuned, some, self.order[fold]))
+            losses.append(self._losses(self.function(tuned, some), self.order[fold]))
         return np.concatenate(losses)
 
-    def _losses(self, tuned: Tuned, rows: np.ndarray, unseen: np.ndarray) -> np.ndarray:
+    def _losses(self, function: Function, unseen: np.ndarray) -> np.ndarray:
         errors = self.errors
-        truth, found = errors.targets[unseen], self.function(tuned, rows)(checks.take(errors.X, unseen))
+        truth, found = errors.targets[unseen], function(checks.take(errors.X, unseen))
         losses = ((truth - found) ** 2 if errors.loss is None else errors.loss.value(truth, found)).mean(axis=1)
         if errors.weights is None:
             return losses
@@ -302,10 +350,8 @@ class ModelSearch:
 
     def function(self, tuned: Tuned, rows: np.ndarray) -> Function:
         """The fit to some rows."""
-        some = self.errors.on(rows)
-        problem: RidgeProblem = some.problem(tuned.kernel, tuned.strength)
-        result = cholesky.solve(problem, Budget(2**34, COMPARED_TOL, threads=self.errors.threads), "")
-        return Function(tuned.kernel, some.X, result.coef, result.intercept, threads=self.errors.threads)
+        problem: RidgeProblem = self.errors.on(rows).problem(tuned.kernel, tuned.strength)
+        return function_of(problem, cholesky.solve(problem, _budget(problem), ""))
 
     @property
     def _has_slopes(self) -> bool:

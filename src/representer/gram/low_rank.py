@@ -46,6 +46,10 @@ class LowRank(Operator):
     def nbytes(self) -> int:
         return self.factor.nbytes + self.remainder.nbytes + self.pivots.nbytes
 
+    def weighted(self, weights: np.ndarray) -> LowRank:
+        """The factor and remainder of D K D with D = diag(sqrt weights)."""
+        return LowRank(self.factor * np.sqrt(weights), self.pivots, self.remainder * weights)
+
     def __matmul__(self, V: Any) -> np.ndarray:
         V = require_columns(V, self.shape).astype(self.dtype, copy=False)
         return (self.factor.T @ (self.factor @ V)).astype(np.float64, copy=False)

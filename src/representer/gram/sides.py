@@ -183,6 +183,20 @@ class Subset(Inputs):
         return self if parent is self._parent else Subset(parent, self._index)
 
 
+class Term(Inputs):
+    """The inputs as they are prepared for one term of a sum of kernels."""
+
+    def __init__(self, parent: Inputs, kernel: Any, name: str):
+        self.kernel, self.like, self.chunks = kernel, getattr(parent.like, name), parent.chunks
+        self._parent, self._name = parent, name
+
+    def chunk(self, rows: slice) -> Any:
+        return getattr(self._parent.chunk(rows), self._name)
+
+    def at(self, index: Any) -> Any:
+        return getattr(self._parent.at(index), self._name)
+
+
 def indices(index: Any, n: int) -> np.ndarray:
     """Indices among n inputs as an array, from an array, a number, a slice or a mask."""
     if isinstance(index, np.ndarray) and index.dtype.kind == "i" and index.ndim == 1:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from representer import _parallel
+from representer.gram.sides import Term
 
 FEATURE_ROWS = 1024
 """Rows whose features a thread computes and multiplies at a time."""
@@ -35,6 +37,30 @@ def pays(gram: Any, columns: int) -> bool:
         return False
     rows, others = gram.shape
     return (rows + others) * size * columns < rows * others * (size + columns) / (1 + gram.symmetric)
+
+
+def pays_for_a_term(gram: Any, columns: int) -> bool:
+    """Whether features take fewer operations than tiles for a term of a sum of kernels."""
+    return any(pays(part, columns) or pays_for_a_term(part, columns) for part in _terms(gram))
+
+
+def sum_of_terms(gram: Any, V: np.ndarray) -> np.ndarray:
+    """K V as the sum of the products with each term of a sum of kernels, in float64."""
+    total: Any = sum((part @ V).astype(np.float64, copy=False) for part in _terms(gram))
+    return total
+
+
+def _terms(gram: Any) -> list[Any]:
+    """The matrix of each term of a sum of kernels, with evaluations counted by the whole."""
+    parts = []
+    for name in gram.kernel.summands:
+        part = copy(gram)
+        part.kernel, part._whole = getattr(gram.kernel, name), None
+        part.column_inputs = part.row_inputs = Term(gram.column_inputs, part.kernel, name)
+        if not gram.symmetric:
+            part.row_inputs = Term(gram.row_inputs, part.kernel, name)
+        parts.append(part)
+    return parts
 
 
 def are_fewer(gram: Any) -> bool:

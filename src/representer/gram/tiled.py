@@ -197,6 +197,8 @@ class Gram(Operator):
         """K V in the more precise of their dtypes, accumulated in float64; through features where that is less work."""
         V = require_columns(V, self.shape)
         dtype = np.result_type(self.dtype, V.dtype if V.dtype.kind == "f" else self.dtype)
+        if through_features.pays_for_a_term(self, V[:1].size):
+            return through_features.sum_of_terms(self, V).astype(dtype, copy=False)
         small = np.require(V, self.dtype, ("C", "W"))
         if through_features.pays(self, V[:1].size):
             return through_features.product(self, small).astype(dtype, copy=False)

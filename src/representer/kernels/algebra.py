@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from representer.kernels import checks, laws, separated
@@ -122,6 +123,7 @@ class Sum(_Binary):
     """(k + l)(x, y) = k(x, y) + l(x, y), written ``k + l``."""
 
     _precedence = 1
+    summands = "left", "right"
     law = laws.Parts()
     separated = separated.of_sum
 
@@ -317,6 +319,11 @@ class Scaled(Unary):
         part = self.kernel.basis if self.factor > 0.0 else None
         return None if part is None else lambda X: Rescaled(self, part(X), self.factor)
 
+    @property
+    def feature_rows(self) -> Callable[[Any], Any] | None:  # type: ignore[override]
+        rows = self.kernel.feature_rows if self.factor > 0.0 else None
+        return None if rows is None else lambda A: rows(A) * float(np.sqrt(self.factor))
+
     def outer(self, values: np.ndarray) -> None:
         values *= self.factor
 
@@ -343,6 +350,12 @@ class Scaled(Unary):
 
     def outer_gradients(self, values: np.ndarray, W: np.ndarray) -> Gradients:
         return {"factor": np.vdot(W, values)}
+
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        if self.kernel.feature_rows is None or sparse.issparse(phi := self.kernel.feature_rows(A)):
+            return super().vjp(A, B, W)
+        total = {"factor": np.vdot(phi, W @ self.kernel.feature_rows(B))}  # <W, phi phi'>, without a tile of values
+        return add_gradients(total, self.kernel.vjp(A, B, self.factor * W), "kernel__")
 
 
 class Power(Unary):

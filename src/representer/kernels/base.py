@@ -132,6 +132,9 @@ class Kernel(Parameters):
     A function of some inputs, of which one is enough, as a kernel may have one psi for each column.
     """
 
+    summands: tuple[str, ...] = ()
+    """Names of the kernels whose sum this is, and of their parts of prepared inputs."""
+
     feature_rows: Callable[[Any], Any] | None = None
     """Maps prepared inputs to phi(x) as rows, an array or a CSR matrix, with k(x, y) = <phi(x), phi(y)>."""
 

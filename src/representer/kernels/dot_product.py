@@ -110,6 +110,11 @@ class Linear(DotProduct):
     def dphi(self, s: np.ndarray) -> None:
         s[...] = 1.0
 
+    def vjp(self, A: Any, B: Any, W: np.ndarray) -> Gradients:
+        by_column = A.cross_moments(B, W)  # no tile of inner products is needed
+        scale = checks.length_scale(self.length_scale, A.values.shape[1])
+        return {"length_scale": -2.0 * (by_column if scale.ndim else float(by_column.sum())) / scale}
+
     def basis(self, X: Any) -> Basis:
         return Columns(self, self.prepare(X[:1]))
 

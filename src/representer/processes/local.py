@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, lapack, solve_triangular
+from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from representer import _parallel
 from representer.features.pivoted_cholesky import pivoted_cholesky
+from representer.gram.low_rank import LowRank
 from representer.gram.tiled import Gram
+from representer.solvers.conjugate_gradient import LITTLE_LEFT
 from representer.solvers.preconditioners import summed_gram
 
 LOCAL_RANK = 600
 """Largest rank of the factor."""
 SMALL_REMAINDER = 1e-3
-"""Mean of R(x, x), as a fraction of the noise, at which the factor is complete."""
+"""Mean of R(x, x), as a fraction of the noise, at which the factor is complete, if it also is for a preconditioner."""
 NEAREST_ROWS = 128
 """Number of nearest training inputs used for each new input."""
 NEAR_PART = 0.01
@@ -49,7 +51,7 @@ class LocalPosterior:
         self.gram, self.inputs, self.noise = gram.astype(np.float64), gram.X, noise
         # blocks of kernel values are small: synchronising BLAS threads on each of them would cost more than it saves
         with _parallel.one_blas_thread():
-            stop = SMALL_REMAINDER * float(noise.sum())
+            stop = min(SMALL_REMAINDER * float(noise.sum()), LITTLE_LEFT * float(noise.min()))
             found = pivoted_cholesky(self.gram, LOCAL_RANK, stop=stop, random_state=random_state)
             self.pivots, self.own = found.pivots, found.remainder + noise
             S = summed_gram(found.factor / np.sqrt(self.own), np.float64, gram.threads)
@@ -57,6 +59,17 @@ class LocalPosterior:
             self.L = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
             self.features = np.ascontiguousarray(found.factor.T)  # one row per input, as rows are gathered
             self.corner = self.features[self.pivots]  # lower triangular
+
+    @property
+    def low_rank(self) -> LowRank:
+        """F and the diagonal of R."""
+        return LowRank(self.features.T, self.pivots, self.own - self.noise)
+
+    def smoothed(self, V: np.ndarray) -> np.ndarray:
+        """(F'F + diag(R_ii + noise_i))^(-1) V, close to (K + diag(noise))^(-1) V where R is small."""
+        V = V / self.own[:, None]
+        inside = cho_solve((self.L, True), self.features.T @ V, check_finite=False)
+        return V - (self.features @ inside) / self.own[:, None]
 
     def variance(self, new: Any) -> np.ndarray:
         """Posterior variance at new inputs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -93,7 +94,7 @@ def solve(
     reason: str,
     start: Any = None,
     low_rank: LowRank | None = None,
-    precondition: Preconditioner | None = None,
+    precondition: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Result:
     """Conjugate gradients with float32 products in inner iterations, and true float64 residuals in outer ones.
 
@@ -119,7 +120,7 @@ def solve(
             state.take(start / scale, state.B - problem.apply(start / scale, problem.ridges, K64))
         precondition = precondition or _preconditioner(problem, state, budget)
         goal = budget.tol / 3 if problem.intercept else budget.tol  # residuals of y and of D 1 add up
-        done = _is_complete(state.low_rank, problem) and _correct(problem, K64, state, budget, goal, precondition)
+        done = is_complete(state.low_rank, problem) and _correct(problem, K64, state, budget, scale, precondition)
         stored = stored and not done
         if not done:
             _outer(problem, (Packed(K32) if stored else K32, K64), state, budget, goal, precondition)
@@ -137,27 +138,29 @@ def solve(
     return Result(coef, intercept, certificate, residual=residual, warm_start=Z)
 
 
-def _is_complete(low_rank: LowRank, problem: RidgeProblem) -> bool:
+def is_complete(low_rank: LowRank, problem: RidgeProblem) -> bool:
     """Whether the remainder of a factor of D K D is small compared with alpha, which float32 cannot resolve."""
     exact = low_rank.rank > 0 and low_rank.dtype == np.float64
     return exact and bool(low_rank.remainder.sum() <= LITTLE_LEFT * problem.ridges.min())
 
 
 def _correct(
-    problem: RidgeProblem, K64: Operator, state: _State, budget: Budget, goal: float, precondition: Any
+    problem: RidgeProblem, K64: Operator, state: _State, budget: Budget, scale: np.ndarray, precondition: Any
 ) -> bool:
     """Corrections by the preconditioner with float64 products, as long as each lowers the residual to a third.
 
+    It is done when the certificate will say so: residuals of y and of D 1 add up, but seldom to the sum of their sizes.
     Returns whether it is done, or ``budget`` allows no more.
     """
-    before, stopped = np.inf, False
-    while goal < state.size <= before / 3.0 and state.steps < budget.max_iter and not stopped:
+    before, stopped, done = np.inf, False, False
+    while not done and state.size <= before / 3.0 and state.steps < budget.max_iter and not stopped:
         before, Z = state.size, state.Z + precondition(state.R, problem.ridges)
         state.take(Z, state.B - problem.apply(Z, problem.ridges, K64))
         state.steps += 1
         stopped = budget.progress is not None and bool(budget.progress(iterations, state.size))
-    state.single = state.size > goal
-    return stopped or state.size <= goal or state.steps >= budget.max_iter
+        done = bool(problem.judge(*problem.finish(state.Z * scale, state.R * scale)).residuals.max() <= budget.tol)
+    state.single = not done
+    return stopped or done or state.steps >= budget.max_iter
 
 
 def _outer(

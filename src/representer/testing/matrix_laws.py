@@ -31,7 +31,8 @@ def check_gram(kernel: Kernel, X: Any, Y: Any = None) -> None:
     for threads in (1, 2):
         K, V = Gram(kernel, X, Y, threads=threads), rng.normal(size=(m, 2))
         assert np.array_equal(K @ V, K @ V), "two products differ in their bits"
-        if not through_features.pays(K, 2):  # products through features count feature values
+        by_features = through_features.pays(K, 2) or through_features.pays_for_a_term(K, 2)
+        if not by_features:  # which counts feature values
             values = n * (n + 1) // 2 if Y is None else n * m
             assert K.evaluations == 2 * values, f"two products count {K.evaluations} values, not {2 * values}"
         assert K.T.shape == (m, n), "the transposed operator has the wrong shape"
