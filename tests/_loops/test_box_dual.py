@@ -22,20 +22,15 @@ def kkt(c, g, lower, upper, epsilon, group, n_groups=3):
     return g_up, g_down, free, low, high, violation
 
 
-def test_gradient(rng):
-    K, c, t, g = rng.normal(size=(30, 30)), rng.normal(size=30), rng.normal(size=30), np.full(30, np.nan)
-    K += K.T
-    box_dual.gradient(K[np.tril_indices(30, -1)], K.diagonal().copy(), c, t, g)
-    np.testing.assert_allclose(g, K @ c - t, atol=1e-13)
-
-
 def test_the_greatest_distance_from_a_box(coefficients):
-    c, _, lower, upper, _, _ = coefficients
-    assert box_dual.beyond(c, lower, upper) == (0.0, pytest.approx(np.abs(c).sum(), rel=1e-15))
+    c, _, lower, upper, _, group = coefficients
+    sums = np.array([1.0, 0.0, -2.0])
+    assert box_dual.beyond(c, lower, upper, group, sums) == (0.0, pytest.approx(np.abs(c).sum(), rel=1e-15))
+    np.testing.assert_allclose(sums, [1.0, 0.0, -2.0] - np.bincount(group, c), atol=1e-15)
     for i, end in ((3, lower), (4, upper)):
         moved = c.copy()
         moved[i] = end[i] + (0.25 if end is upper else -0.25)
-        assert box_dual.beyond(moved, lower, upper)[0] == pytest.approx(0.25, rel=1e-12)
+        assert box_dual.beyond(moved, lower, upper, group, sums)[0] == pytest.approx(0.25, rel=1e-12)
 
 
 def test_violation_from_the_extremes_of_groups(coefficients):

@@ -34,6 +34,14 @@ def test_half(dtype, n, rng):
     assert np.array_equal(values, K[np.ix_(index, index)][np.tril_indices(n, -1)])
 
 
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_multiply(n, rng):
+    K, x, out = rng.normal(size=(n, n)), rng.normal(size=n), np.full(n, np.nan)
+    K += K.T
+    symmetric.multiply(K[np.tril_indices(n, -1)], K.diagonal().copy(), x, out)
+    np.testing.assert_allclose(out, K @ x, atol=1e-13)
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (9, 20)])
 def test_write_both(shape, rng):
     h, w = shape

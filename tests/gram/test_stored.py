@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from representer import Gram
-from representer.gram.stored import COPIED_ROWS, Packed, Stored, stored_if_small
+from representer.gram.stored import COPIED_ROWS, Packed, Stored, lower_triangle, stored_if_small
 from representer.kernels import RBF, Linear, Sigmoid, Spectrum
 from representer.testing import check_operator
 
@@ -35,6 +35,23 @@ def test_a_subset_shares_the_values(rng):
     first = K.evaluations
     np.testing.assert_array_equal(nested.dense(), gram.block(index[[5, 2]], index[[5, 2]]))
     assert K.evaluations == first + 4 > before  # those of gram.block alone
+
+
+@pytest.mark.parametrize("memory", [None, 2 * 10**5], ids=["", "in chunks"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lower_triangle(rng, memory, dtype):
+    gram = Gram(RBF(), rng.normal(size=(700, 30)).astype(dtype), memory=memory)
+    if memory is not None:
+        assert gram.inputs is None
+        with pytest.raises(MemoryError, match="dense"):
+            lower_triangle(gram)
+        return
+    below, diagonal = lower_triangle(gram)
+    assert gram.evaluations == 700 * 701 // 2
+    assert below.dtype == diagonal.dtype == np.float64
+    K = gram.astype(np.float64).dense()
+    np.testing.assert_allclose(below, K[np.tril_indices(700, -1)], atol=1e-15)
+    np.testing.assert_array_equal(diagonal, K.diagonal())
 
 
 def test_a_block_is_a_copy(rng):

@@ -6,7 +6,19 @@ from each_case import each
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from representer.kernels import RBF, Callable, Chi2, Laplacian, Linear, Periodic, Polynomial, Scaled, Spectrum, tiles
+from representer.kernels import (
+    RBF,
+    Callable,
+    Chi2,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    Scaled,
+    Spectrum,
+    tiles,
+)
 from representer.kernels.periodic import Angles
 
 
@@ -44,6 +56,16 @@ def test_new_tile():
     A = kernel.prepare(rows(5))
     np.testing.assert_array_equal(tiles.new_tile(kernel, A[:2], A), kernel(rows(5))[:2])
     assert tiles.new_tile(kernel, A, A, np.float32).dtype == np.float32
+
+
+@each("n", [1, 40, 600])
+@each("kernel", [RBF(1.5), Matern(1.5, nu=0.7), RBF(1.5) * Linear()])
+def test_the_lower_triangle_is_that_of_the_dense_block(kernel, n):
+    A = kernel.prepare(rows(n, 12))
+    below, diagonal = tiles.lower_triangle(kernel, A)
+    K = tiles.block(kernel, A)
+    np.testing.assert_array_equal(below, K[np.tril_indices(n, -1)])
+    np.testing.assert_array_equal(diagonal, K.diagonal())
 
 
 @each("n", [1, 40, 384, 385])

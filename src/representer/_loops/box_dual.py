@@ -1,4 +1,4 @@
-"""Coefficients of a box-constrained dual: gradient, KKT violation, intercepts, primal and dual values, spans.
+"""Coefficients of a box-constrained dual: KKT violation, intercepts, primal and dual values, spans.
 
 The problem is that of `smo`.
 """
@@ -7,17 +7,6 @@ import numpy as np
 
 from representer._loops.gradient_bounds import one_sided_gradients
 from representer._loops.jit import inlined_summing_loop, loop, summing_loop
-
-
-@summing_loop
-def gradient(below, diagonal, c, targets, g):
-    """g <- K c - t from the packed values of K below its diagonal, row by row, and the diagonal."""
-    for i in range(c.size):
-        row, own, total = below[i * (i - 1) // 2 : i * (i + 1) // 2], c[i], 0.0
-        for j in range(i):
-            total += row[j] * c[j]
-            g[j] += row[j] * own
-        g[i] = total + diagonal[i] * own - targets[i]
 
 
 @loop
@@ -39,13 +28,24 @@ def kkt_violation(g, c, lower, upper, epsilon, group, g_up, g_down, free, low, h
     return violation
 
 
+@loop
+def violation(g, c, lower, upper, epsilon, group, n_groups):
+    """The KKT violation alone."""
+    n = c.size
+    ends = np.empty(n_groups), np.empty(n_groups)
+    return kkt_violation(
+        g, c, lower, upper, epsilon, group, np.empty(n), np.empty(n), np.empty(n, np.bool_), ends[0], ends[1]
+    )
+
+
 @summing_loop
-def beyond(c, lower, upper):
-    """(largest distance of a coefficient from its box, sum_i |c_i|)."""
+def beyond(c, lower, upper, group, sums):
+    """(largest distance of a coefficient from its box, sum_i |c_i|); subtracts each group's coefficients from sums."""
     outside = total = 0.0
     for i in range(c.size):
         outside = max(outside, lower[i] - c[i], c[i] - upper[i])
         total += abs(c[i])
+        sums[group[i]] -= c[i]
     return outside, total
 
 

@@ -1,8 +1,8 @@
-"""Symmetric matrices: mirroring, packing, writing both triangles, removing rows and columns."""
+"""Symmetric matrices: mirroring, packing, products, writing both triangles, removing rows and columns."""
 
 import numpy as np
 
-from representer._loops.jit import loop
+from representer._loops.jit import loop, summing_loop
 from representer._loops.simd.transposition import write_transposed
 
 BLOCK = 16
@@ -40,6 +40,17 @@ def half(matrix, index):
         for j in range(i):
             target[j] = source[index[j]]
     return values
+
+
+@summing_loop
+def multiply(values, diagonal, x, out):
+    """out <- K x from the packed values of K below its diagonal, and the diagonal."""
+    for i in range(x.size):
+        row, own, total = values[i * (i - 1) // 2 : i * (i + 1) // 2], x[i], 0.0
+        for j in range(i):
+            total += row[j] * x[j]
+            out[j] += row[j] * own
+        out[i] = total + diagonal[i] * own
 
 
 @loop

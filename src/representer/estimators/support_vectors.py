@@ -22,7 +22,7 @@ from representer.kernels import checks
 from representer.kernels.base import Kernel
 from representer.kernels.stationary import RBF
 from representer.problems.box import BoxProblem
-from representer.result import Budget, Plan, Result, Work, certificate_of
+from representer.result import Budget, Certificate, Plan, Result, Work, certificate_of
 from representer.rows.base import Rows
 from representer.rows.validation import check_inputs
 from representer.solvers import choose, smo
@@ -97,9 +97,15 @@ class SupportVectorMachine(KernelEstimator):
         """The budget with max(10^7, 100 n) steps when the user set no limit."""
         return budget if budget.max_iter < UNLIMITED else replace(budget, max_iter=max(10**7, 100 * n))
 
-    def _fit_one(self, problem: BoxProblem, start: np.ndarray | None = None, plan: Plan | None = None) -> Result:
-        """The solution of a single dual; when no plan is given, it is planned here."""
-        budget = self._limited(self._budget(), problem.n)
+    def _fit_one(
+        self,
+        problem: BoxProblem,
+        start: np.ndarray | None = None,
+        plan: Plan | None = None,
+        budget: Budget | None = None,
+    ) -> Result:
+        """The solution of a single dual; when no plan or budget is given, they are made here."""
+        budget = self._limited(self._budget() if budget is None else budget, problem.n)
         plan = choose.plan(problem, budget) if plan is None else plan
         plan.require()
         with budget.progress.expect(plan.solver, plan.seconds):
@@ -123,19 +129,12 @@ class SupportVectorMachine(KernelEstimator):
         X = prepared.raw if same else take(gram.X, points, kernel)
         self.function_ = Function(kernel, X, columns, intercept, prepared=prepared, threads=self.threads)
         self.support_vectors_ = X if len(self.support_) else X[:0]
-        parts = [r.certificate for r in results]
-        self.n_iter_: Any = max(1, parts[0].iterations)
-        work = Work(
-            solver=" and ".join(sorted({c.solver for c in parts})),
-            reason=parts[0].reason,
-            iterations=sum(c.iterations for c in parts),
-            bytes=taken,
-            seconds=seconds,
-            precision=" and ".join(sorted({c.precision for c in parts})),
+        self.n_iter_: Any = max(1, results[0].certificate.iterations)
+        certificate = replace(
+            _joint(results, self.tol), bytes=taken, seconds=seconds, kernel_evaluations=gram.evaluations
         )
-        certificate = certificate_of(parts, work, self.tol, gram.evaluations)
         if not self._bounded or not kernel.definite:
-            certificate = replace(certificate, error_bound=np.full(len(parts), np.inf))
+            certificate = replace(certificate, error_bound=np.full(len(results), np.inf))
         self.certificate_ = certificate
         self._warn_unless_converged(certificate, SVM_ADVICE)
 
@@ -163,6 +162,22 @@ class SupportVectorMachine(KernelEstimator):
         columns = self.support_ if len(self.support_) else np.arange(1)  # those of the function's points
         values = self.function_(X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns])
         return in_precision_of(X, values)
+
+
+def _joint(results: list[Result], tol: float) -> Certificate:
+    """One certificate for the machines of all pairs of classes."""
+    parts = [result.certificate for result in results]
+    if len(parts) == 1:
+        return parts[0]
+    work = Work(
+        solver=" and ".join(sorted({c.solver for c in parts})),
+        reason=parts[0].reason,
+        iterations=sum(c.iterations for c in parts),
+        bytes=max(c.bytes for c in parts),
+        seconds=sum(c.seconds for c in parts),
+        precision=" and ".join(sorted({c.precision for c in parts})),
+    )
+    return certificate_of(parts, work, tol, max(c.kernel_evaluations for c in parts))
 
 
 def in_order(work: Callable[[Any], Any], tasks: list[Any], pool: ThreadPoolExecutor, quick: float) -> Iterator[Any]:

@@ -68,22 +68,23 @@ class PairwiseClassifier(ClassifierMixin):
         weights = self._class_weighted(codes, plain, given)
         if is_approximation(self._given_kernel()):
             return fit_pairs(self, X, pairs_of(X, codes, weights), given)
-        gram, plan = self._planned(X, np.bincount(codes), given)
+        budget = self._budget()
+        gram, plan = self._planned(X, np.bincount(codes), given, budget)
         plan.require()
         gram = self._chosen(gram, codes, weights)
         if len(self.classes_) == 2:
             duals = [_Dual(np.arange(len(codes)), codes == 1)]
             problem = self._problem(gram, codes == 1, weights)
-            results = [self._fit_one(problem, self._start(problem), plan)]
+            results = [self._fit_one(problem, self._start(problem), plan, budget)]
             taken = results[0].certificate.bytes
         else:
-            duals, results, taken = self._solve_pairs(gram, codes, weights, plan)
+            duals, results, taken = self._solve_pairs(gram, codes, weights, plan, budget)
         scaled = [self._scaled(result) for result in results]
         coef, intercept = np.zeros((len(codes), len(duals))), np.array([b for _, b in scaled])
         for s, dual in enumerate(duals):
             coef[dual.rows, s] = scaled[s][0]
-        support = np.flatnonzero(np.any(coef != 0.0, axis=1))
-        self.support_ = support[np.argsort(codes[support], kind="stable")]
+        support = np.flatnonzero(coef if len(duals) == 1 else np.any(coef != 0.0, axis=1))
+        self.support_ = support[codes[support].argsort(kind="stable")]
         b = intercept if len(duals) > 1 else intercept[0]
         self._keep(gram, coef, b, results, perf_counter() - started, taken)
         self.intercept_, codes = intercept, codes[self.support_]
@@ -100,15 +101,14 @@ class PairwiseClassifier(ClassifierMixin):
         sizes = np.array([n // 2, n - n // 2]) if y is None else np.unique(np.asarray(y), return_counts=True)[1]
         if isinstance(X, Rows) or is_approximation(self._given_kernel()):
             return classifier_in_span(self, self._definite_kernel(X, None)).plan(X, self._budget())
-        return self._planned(X, sizes, None)[1]
+        return self._planned(X, sizes, None, self._budget())[1]
 
-    def _planned(self, X: Any, sizes: np.ndarray, weights: np.ndarray | None) -> tuple[Gram, Plan]:
+    def _planned(self, X: Any, sizes: np.ndarray, weights: np.ndarray | None, budget: Budget) -> tuple[Gram, Plan]:
         """K, and the plan for classes of these sizes."""
         several = len(sizes) > 2
         # rows of several classes are prepared lazily, when their pair needs them
         kernel, later = self._definite_kernel(X, weights), several and not smo.pairs_are_small(sizes)
         gram = self._gram(kernel, X, on_demand=later)
-        budget = self._budget()
         plan = smo.cost_of_pairs(gram, sizes if several else np.array([sizes.sum()]), budget)
         return gram, self._with_search(plan, gram, budget.memory)
 
@@ -130,14 +130,14 @@ class PairwiseClassifier(ClassifierMixin):
         return weights
 
     def _solve_pairs(
-        self, gram: Gram, codes: np.ndarray, weights: np.ndarray, plan: Plan
+        self, gram: Gram, codes: np.ndarray, weights: np.ndarray, plan: Plan, budget: Budget
     ) -> tuple[list[_Dual], list[Result], int]:
         """The pairs of classes, their results, and the bytes of their matrices.
 
         Where all kernel values fit the memory, pairs share them and are solved in parallel, one per thread; otherwise
         one by one.
         """
-        budget, order, reason = self._budget(), np.argsort(codes, kind="stable"), plan.reason
+        order, reason = np.argsort(codes, kind="stable"), plan.reason
         edges = np.searchsorted(codes[order], np.arange(len(self.classes_) + 1))
         pairs, threads = list(combinations(range(len(self.classes_)), 2)), self.threads or _parallel.default_threads()
         rows = [order[np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]] for a, b in pairs]

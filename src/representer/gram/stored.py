@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from representer import _parallel
-from representer._loops import products
+from representer._loops import products, symmetric
 from representer.gram import through_features
 from representer.gram.operator import Operator, require_columns
 from representer.gram.tiled import Gram
@@ -104,6 +104,18 @@ class Stored(Operator):
 
     def astype(self, dtype: Any) -> Operator:
         return self if self.dtype == dtype else self.gram.astype(dtype)
+
+
+def lower_triangle(gram: Gram) -> tuple[np.ndarray, np.ndarray]:
+    """The float64 values of a symmetric matrix below its diagonal, row by row, and the diagonal."""
+    gram = gram.astype(np.float64)
+    if gram.inputs is None:
+        K = gram.dense()
+        values, diagonal = symmetric.half(K, np.arange(len(K))), K.diagonal().copy()
+    else:
+        gram.meter.add(len(gram) * (len(gram) + 1) // 2)
+        values, diagonal = tiles.lower_triangle(gram.kernel, gram.inputs, gram.threads)
+    return values.astype(np.float64, copy=False), diagonal.astype(np.float64, copy=False)
 
 
 def stored_if_small(gram: Gram) -> Operator:

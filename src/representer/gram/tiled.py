@@ -160,6 +160,8 @@ class Gram(Operator):
 
         It keeps its precision where the inputs are not numbers, or are out of range of the new one.
         """
+        if self.dtype == dtype:
+            return self
         other, dtype = copy(self), np.dtype(dtype).type
         columns = self.column_inputs.astype(dtype)
         rows = columns if self.symmetric else self.row_inputs.astype(dtype, like=columns.like)

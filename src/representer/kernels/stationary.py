@@ -5,7 +5,6 @@ A kernel defines phi and its derivative on a tile of s, in place. Laplacian uses
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import hypot
 from typing import Any
 
@@ -43,10 +42,11 @@ class Stationary(ScalarForm, Kernel):
         self.check()
         X = checks.vectors(X, self, None if like is None else like.values)
         scale = checks.length_scale(self.length_scale, X.shape[1])
-        A = lay_out(scale_columns(X, scale)) if sparse.issparse(X) else _centred(X, scale, like)
+        plain = overrides_nothing(self, Stationary)
+        A = lay_out(scale_columns(X, scale)) if sparse.issparse(X) else _centred(X, scale, like, plain)
         if isinstance(A, SparseVectors) or X.shape[1] > FEW_COLUMNS:  # distances are differences of squared norms
             _require_range(A.squared_norms.max() < np.finfo(A.dtype).max / 4.0, A.dtype)
-        return A if isinstance(A, SparseVectors) else replace(A, plain=overrides_nothing(self, Stationary))
+        return A
 
     def with_default_scales(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         if self.length_scale is not None:
@@ -136,21 +136,26 @@ class SquaredDistance(Stationary):
         return np.zeros(len(A), A.dtype)
 
 
-def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None) -> Vectors:
+def _centred(X: np.ndarray, scale: np.ndarray, like: Vectors | None, plain: bool = False) -> Vectors:
     """Rows minus a centre (the same on both sides), so that distances far from the origin keep their digits."""
     raw, dtype, scale = np.ascontiguousarray(X), X.dtype, np.full(X.shape[1], scale)
-    unit, exponents = np.ones(len(scale)), np.frexp(scale)[1]
+    exponents = np.frexp(scale)[1]
+    unit: Any = 1.0
     if np.abs(exponents).max() > np.finfo(dtype).maxexp // 4:  # squares might over- or underflow
         unit = np.ldexp(1.0, exponents)  # exact powers of two
         with np.errstate(over="ignore"):
             raw, scale = (raw / unit).astype(dtype), scale / unit
         _require_range(checks.are_finite(raw), dtype)
-    shift = np.empty(len(scale), dtype) if like is None else (np.asarray(like.shift) / unit).astype(dtype)
     if like is None:
+        shift = np.empty(len(scale), dtype)
         squared_distances.centres(raw, shift)
+    else:
+        shift = (np.asarray(like.shift) / unit).astype(dtype, copy=False)
     values, squares = np.empty_like(raw), np.empty(len(raw), dtype)
-    squared_distances.shift_and_scale(raw, shift, scale.astype(dtype), values, squares)
-    return Vectors(values, squares, raw=raw, shift=(shift * unit).astype(dtype), inverse=(scale**-2.0).astype(dtype))
+    squared_distances.shift_and_scale(raw, shift, scale.astype(dtype, copy=False), values, squares)
+    shift = (shift * unit).astype(dtype, copy=False)
+    inverse = (1.0 / (scale * scale)).astype(dtype, copy=False)
+    return Vectors(values, squares, raw=raw, shift=shift, inverse=inverse, plain=plain)
 
 
 def _require_range(inside: Any, dtype: np.dtype) -> None:

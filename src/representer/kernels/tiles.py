@@ -92,6 +92,17 @@ def block(
     return out
 
 
+def lower_triangle(kernel: Any, A: Any, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """k(a_i, a_j) for j < i, row by row, and the diagonal k(a_i, a_i)."""
+    if _is_one_tile(kernel, A) and A.each_pair_once and kernel.of_squared_distance:
+        values = np.empty((1, len(A) * (len(A) - 1) // 2), A.dtype)
+        A.distances_within(values[0])
+        kernel.phi(values)
+        return values[0], kernel.diagonal(A)
+    K = block(kernel, A, threads=threads)
+    return symmetric.half(K, np.arange(len(K))), K.diagonal().copy()
+
+
 def _is_one_tile(kernel: Any, A: Any) -> bool:
     """Whether a symmetric matrix is filled as one tile, by the calling thread."""
     if not isinstance(A, Vectors) or not len(A):

@@ -76,17 +76,16 @@ class BoxProblem:
         """The sum of c over each group."""
         return np.zeros(self.n_groups) if self.totals is None else self.totals
 
-    def _sums_of(self, c: np.ndarray) -> np.ndarray:
-        """The sum of these coefficients over each group."""
-        if self.groups is None:
-            return np.array([c.sum()])
-        return np.bincount(self.groups, c, minlength=self.n_groups)
+    def _beyond(self, c: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """The largest distance from a box, sum_i |c_i|, and what is missing of the sum of each group."""
+        missing = self.sums.copy()
+        outside, total = box_dual.beyond(c, self.lower, self.upper, self.group_of, missing)
+        return outside, total, missing
 
     def infeasibility(self, c: np.ndarray) -> float:
         """How far c is from its boxes and sums, relative to sum_i |c_i|."""
-        outside, total = box_dual.beyond(c, self.lower, self.upper)
-        off = float(np.abs(self._sums_of(c) - self.sums).max())
-        return max(outside, off) / max(total, TINY)
+        outside, total, missing = self._beyond(c)
+        return max(outside, float(np.abs(missing).max())) / max(total, TINY)
 
     def raised(self, intercepts: np.ndarray, violation: float, c: np.ndarray) -> np.ndarray:
         """The intercepts of a solution with this KKT violation, raised where the boundary is inclusive."""
@@ -104,10 +103,10 @@ class BoxProblem:
         """
         b, roots = np.asarray(intercepts), np.sqrt(np.abs(self.diagonal))
         added = roots * c if self.gram.stored is None else np.bincount(self.gram.places, roots * c)  # of one input
-        error = np.hypot(error, ROUNDINGS * roots * np.linalg.norm(added))
+        error = np.hypot(error, (ROUNDINGS * np.sqrt(added @ added)) * roots)
         box = self.lower, self.upper, self.epsilon, self.group_of
         dual, gap, rounding = box_dual.values(c, g, error, readable(self.targets), *box, b)
-        off = float(b @ (self.sums - self._sums_of(c)))
+        off = float(b @ self._beyond(c)[2])
         return dual + (gap + off), dual + 2.0 * min(off, 0.0) - rounding, gap + abs(off) + rounding
 
     def judge(
@@ -129,7 +128,5 @@ class BoxProblem:
 
     def violation(self, c: np.ndarray, g: np.ndarray) -> float:
         """The KKT violation: by how much the largest left derivative exceeds the smallest right one, in any group."""
-        g_up, g_down, free = np.empty_like(g), np.empty_like(g), np.empty(len(g), bool)
-        ends = np.empty(self.n_groups), np.empty(self.n_groups)
         box = self.lower, self.upper, self.epsilon, self.group_of
-        return float(box_dual.kkt_violation(g, c, *box, g_up, g_down, free, *ends))
+        return float(box_dual.violation(g, c, *box, self.n_groups))

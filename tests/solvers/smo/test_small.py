@@ -24,6 +24,19 @@ def test_values_of_some_rows_and_columns(columns, rng):
     np.testing.assert_array_equal(values.dense(), part)
 
 
+@pytest.mark.parametrize("places", [None, np.random.default_rng(0).permutation(30)], ids=["in order", "in any order"])
+def test_each_pair_is_computed_once_and_kept_once(places, rng):
+    X, c = rng.normal(size=(30, 20)), rng.normal(size=30)
+    gram = Gram(RBF(4.0), X if places is None else X[np.argsort(places)])
+    values, K = small.HalfValues(gram, places), RBF(4.0)(X)
+    assert gram.evaluations == 30 * 31 // 2
+    np.testing.assert_allclose(values @ c, K @ c, atol=1e-13)
+    np.testing.assert_allclose(values.dense(), K, atol=1e-15)
+    single = values.square(np.float32)
+    np.testing.assert_array_equal(single, values.square(np.float64).astype(np.float32))
+    np.testing.assert_array_equal(single, single.T)
+
+
 @pytest.mark.parametrize("n", [30, 300])
 def test_a_shared_matrix_and_groups_in_any_order(n, rng):
     """The same as without it, and no kernel value is computed."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
+from representer import _parallel
 from representer.problems.box import BoxProblem
 from representer.solvers.smo.exact import rebalance
 from representer.solvers.smo.polish import better
@@ -44,6 +45,7 @@ def is_few(parts: int) -> bool:
     return parts <= INTERIOR_UP_TO
 
 
+@_parallel.one_blas_thread()
 def jump(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, tol: float) -> KKT:
     """Accept the solution from the interior if it lowers the KKT violation; return the current KKT conditions.
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
+from representer import _parallel
 from representer._loops import box_dual
 from representer._loops import smo as loops
 from representer.problems.box import FEASIBLE, BoxProblem
@@ -22,6 +23,7 @@ REGULAR = 1e-12
 """The reciprocal condition number above which a system of free coefficients counts as regular."""
 
 
+@_parallel.one_blas_thread()
 def polish(problem: BoxProblem, state: State, kkt: KKT, K: np.ndarray, limit: int) -> KKT:
     """Polish c and g to full precision, after some more steps if the free coefficients are not yet identified.
 

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from representer._loops import box_dual
+from representer import _parallel
+from representer._loops import box_dual, symmetric
 from representer._loops import smo as loops
+from representer.gram.stored import lower_triangle
+from representer.gram.tiled import Gram
 from representer.problems.box import BoxProblem
 from representer.result import Budget
 from representer.solvers.smo.interior_point import is_simple, jump
@@ -34,29 +37,60 @@ many_steps = f"and an interior point method follows after {STEPS_TO_JUMP} steps 
 
 
 class Values:
-    """Float64 kernel values of a dual's inputs.
+    """Float64 kernel values of a dual's inputs, all of them in ``matrix``.
 
     ``columns`` are the row and column of each coefficient, in order when not given; coefficients may share them.
     """
 
     def __init__(self, matrix: np.ndarray, columns: np.ndarray | None = None):
-        self.matrix, self._in_order = matrix, columns is None
-        self.columns = np.arange(len(matrix)) if columns is None else columns
+        self.matrix = matrix
+        self._set(matrix.diagonal(), columns)
+
+    def _set(self, diagonal: np.ndarray, columns: np.ndarray | None) -> None:
+        self.diagonal, self._in_order = diagonal, columns is None
+        self.columns = np.arange(len(diagonal)) if columns is None else columns
 
     def __matmul__(self, c: np.ndarray) -> np.ndarray:
         """K c."""
         if self._in_order:
+            return self._product(c)
+        return self._product(np.bincount(self.columns, c, minlength=len(self.diagonal)))[self.columns]
+
+    def _product(self, c: np.ndarray) -> np.ndarray:
+        with _parallel.one_blas_thread():
             return self.matrix @ c
-        return (self.matrix @ np.bincount(self.columns, c, minlength=len(self.matrix)))[self.columns]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the values in both precisions."""
-        return SMALL_BYTES * len(self.matrix) ** 2
+        """Bytes of the values and of a copy for steps."""
+        return SMALL_BYTES * len(self.diagonal) ** 2
+
+    def square(self, dtype: type) -> np.ndarray:
+        """The matrix in this precision."""
+        return self.matrix.astype(dtype, copy=False)
 
     def dense(self) -> np.ndarray:
         """The values between all coefficients."""
-        return self.matrix if self._in_order else self.matrix[np.ix_(self.columns, self.columns)]
+        K = self.square(np.float64)
+        return K if self._in_order else K[np.ix_(self.columns, self.columns)]
+
+
+class HalfValues(Values):
+    """The same of inputs that no other dual has, each pair once, for half of the memory and its traffic."""
+
+    def __init__(self, gram: Gram, columns: np.ndarray | None = None):
+        self._below, diagonal = lower_triangle(gram)
+        self._set(diagonal, columns)
+
+    def _product(self, c: np.ndarray) -> np.ndarray:
+        Kc = np.empty_like(c)
+        symmetric.multiply(self._below, self.diagonal, c, Kc)
+        return Kc
+
+    def square(self, dtype: type) -> np.ndarray:
+        K: np.ndarray = np.empty((len(self.diagonal),) * 2, dtype)
+        symmetric.unpack(self._below, self.diagonal, K)
+        return K
 
 
 def pairs_are_small(sizes: np.ndarray) -> bool:
@@ -83,7 +117,8 @@ def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Value
     order: Any = slice(None) if problem.groups is None else np.argsort(problem.groups, kind="stable")
     K, groups = _values(problem, order), problem.group_of[order]
     box = problem.lower[order], problem.upper[order], problem.epsilon
-    diagonal = K.matrix.diagonal()[K.columns[order]]
+    columns = K.columns[order]
+    diagonal = K.diagonal[columns]
     largest = float(np.abs(diagonal).max())
     if not largest < np.inf:
         require_finite(diagonal)
@@ -101,11 +136,11 @@ def solve(problem: BoxProblem, state: State, budget: Budget) -> tuple[KKT, Value
         aim, most = 0.5 * tol, many - before
         if single:  # as far as float32 resolves the derivatives
             aim, most = max(aim, FLOAT32_STEPS * float(np.abs(g).max())), min(most, STEPS_EACH * problem.n)
-            held = diagonal.astype(np.float32), *box, box_dual.spans(groups, K.columns[order], loops.SPAN)
-            take_steps(K.matrix.astype(np.float32), g.astype(np.float32), c, held, aim, most, state, progress)
+            held = diagonal.astype(np.float32), *box, box_dual.spans(groups, columns, loops.SPAN)
+            take_steps(K.square(np.float32), g.astype(np.float32), c, held, aim, most, state, progress)
         else:
-            held = diagonal, *box, box_dual.spans(groups, K.columns[order], loops.SPAN)
-            take_steps(K.matrix, g, c, held, aim, most, state, progress)
+            held = diagonal, *box, box_dual.spans(groups, columns, loops.SPAN)
+            take_steps(K.square(np.float64), g, c, held, aim, most, state, progress)
         state.c[order] = c
         moved, single = state.steps > before or single, False
         kkt = _kkt(problem, state, K)
@@ -117,10 +152,10 @@ def _values(problem: BoxProblem, order: Any) -> Values:
     if (stored := problem.gram.stored) is not None:
         whole = problem.gram.index is None and len(stored) == problem.n
         return Values(stored, None if whole else problem.gram.places)
-    gram = problem.gram.astype(np.float64)
+    gram = problem.gram
     if problem.groups is None or np.all(np.diff(order) == 1):
-        return Values(gram.dense().astype(np.float64, copy=False))
-    return Values(gram.take(order).dense().astype(np.float64, copy=False), np.argsort(order))
+        return HalfValues(gram)
+    return HalfValues(gram.take(order), np.argsort(order))
 
 
 def _kkt(problem: BoxProblem, state: State, K: Values) -> KKT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -72,7 +73,7 @@ def cost_of_pairs(gram: Any, sizes: np.ndarray, budget: Budget, parts: int = 1) 
     Prepared inputs and a tile per thread come on top.
     """
     n, room = len(gram), _room(gram, budget)
-    largest = int(np.sort(sizes)[-2:].sum())  # coefficients of the largest dual
+    largest = sum(sorted(sizes.tolist())[-2:])  # coefficients of the largest dual
     values, reason, precise = n * (n + 1) // 2, KEPT, False
     if len(sizes) > 1 and keeps_all_values(n, budget):
         threads = budget.threads or _parallel.default_threads()
@@ -129,7 +130,6 @@ def matrix_bytes(n: int, room: float = np.inf) -> int:
     return (small.SMALL_BYTES if _is_small(n, room) else 4) * n * n
 
 
-@_parallel.one_blas_thread()  # products are small, and results do not depend on the number of threads
 def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | None = None) -> Result:
     """Rounds of working-set selection (free coefficients and worst violators), SMO steps, and gradient updates.
 
@@ -142,33 +142,35 @@ def solve(problem: BoxProblem, budget: Budget, reason: str, start: np.ndarray | 
     ``start`` is a warm start: feasible coefficients, within their boxes and with the problem's sums; zero when not
     given.
     """
-    begin, n, gram = perf_counter(), problem.n, problem.gram
-    c = np.zeros(n) if start is None else start.astype(np.float64)
-    is_small = _is_small(n, _room(gram, budget)) if gram.stored is None else gram.stored.dtype == np.float64
+    begin, gram = perf_counter(), problem.gram
+    is_small = _is_small(problem.n, _room(gram, budget)) if gram.stored is None else gram.stored.dtype == np.float64
+    c = np.zeros(problem.n) if start is None else start.astype(np.float64)
     single = gram if is_small or gram.stored is not None else gram.astype(np.float32)
     state = State(c, -problem.targets.astype(np.float64), single, Submatrix(single))
-    if is_small:
-        kkt, K = small.solve(problem, state, budget)
-        error, taken = 0.0, K.nbytes
-    else:
-        kkt, error = _rounds(problem, state, budget)
-        K, taken = gram.astype(np.float64), state.working.peak
-    if n <= POLISH_UP_TO and kkt.violation <= max(budget.tol, 1e-5):
-        kkt = polish(problem, state, kkt, K.dense().astype(np.float64, copy=False), budget.max_iter)
-        error = 0.0
-    if problem.infeasibility(state.c) > 0.1 * FEASIBLE:
-        rebalance(problem, state)
-        kkt = KKT.of(problem, state.c, state.g)
-    work = Work(
-        solver=f"{name}, then {interior}" if state.interior_steps else name,
-        reason=reason,
-        iterations=state.steps + state.interior_steps,
-        bytes=taken,
-        seconds=perf_counter() - begin,
-        precision="float64" if is_small or state.gram is not single else "float32 values, float64 check",
-    )
-    known, b = {"gradient": state.g, "error": error}, problem.raised(kkt.intercepts, kkt.violation, state.c)
-    certificate = certify(problem, state.c, b, work, budget.tol, **known)
+    # BLAS takes one thread for sums over some hundred coefficients; others would depend on the number of threads
+    with nullcontext() if is_small else _parallel.one_blas_thread():
+        if is_small:
+            kkt, K = small.solve(problem, state, budget)
+            error, taken = 0.0, K.nbytes
+        else:
+            kkt, error = _rounds(problem, state, budget)
+            K, taken = gram.astype(np.float64), state.working.peak
+        if problem.n <= POLISH_UP_TO and kkt.violation <= max(budget.tol, 1e-5):
+            kkt = polish(problem, state, kkt, K.dense().astype(np.float64, copy=False), budget.max_iter)
+            error = 0.0
+        if problem.infeasibility(state.c) > 0.1 * FEASIBLE:
+            rebalance(problem, state)
+            kkt = KKT.of(problem, state.c, state.g)
+        work = Work(
+            solver=f"{name}, then {interior}" if state.interior_steps else name,
+            reason=reason,
+            iterations=state.steps + state.interior_steps,
+            bytes=taken,
+            seconds=perf_counter() - begin,
+            precision="float64" if is_small or state.gram is not single else "float32 values, float64 check",
+        )
+        known, b = {"gradient": state.g, "error": error}, problem.raised(kkt.intercepts, kkt.violation, state.c)
+        certificate = certify(problem, state.c, b, work, budget.tol, **known)
     return Result(state.c, b, certificate, applied=state.g + problem.targets, n_iter=state.steps)
 
 
