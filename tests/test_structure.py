@@ -37,7 +37,6 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 SEALED = {"solvers.smo"}
 """Packages whose files only their own files may import."""
 WITHOUT_SOURCE = {
-    "test_call_depth.py",
     "test_certificates.py",
     "test_demo.py",
     "test_examples.py",
