@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from representer.estimators.base import atomic
 from representer.estimators.inputs import check_weights
-from representer.estimators.kernel_machine import Machine
+from representer.estimators.loss_machine import Machine
 from representer.estimators.row_targets import labels
 from representer.kernels import checks
 from representer.losses.logistic import Logistic

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score
 
 from representer.estimators.base import atomic
-from representer.estimators.kernel_machine import Machine
+from representer.estimators.loss_machine import Machine
 from representer.estimators.row_targets import numbers
 from representer.kernels import checks
 from representer.losses.pinball import Pinball

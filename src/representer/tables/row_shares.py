@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from representer.estimators.gaussian_process import GaussianProcessRegressor
-from representer.estimators.kernel_machine import Machine
 from representer.estimators.kernel_ridge import Ridge
+from representer.estimators.loss_machine import Machine
 from representer.estimators.searched_model import SearchedModel
 from representer.functions import Function
 from representer.gram.tiled import Gram
