@@ -8,7 +8,8 @@ Prints RMSE over the standard deviation of y, or the error in per cent, as means
 fit, then mean ranks and the coverage of 95 % prediction intervals, each with its target. Large sets are subsampled to
 ``--rows`` training rows for all models. Grid and random searches use three folds of at most 4,000 of them, and the best
 candidate is fitted to all. Categories are data frames for `KernelRegressor` and `KernelClassifier`, and one-hot columns
-for the others.
+for the others. "isotropic" is our model with one length scale for all columns, with which ours is compared on sets of
+fewer than 30 rows per column; among them are sets of 400 rows with 20 or 21 columns that are generated.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,9 @@ from common import data_file, print_versions
 
 REGRESSION = ["concrete", "energy", "airfoil", "bike_hourly", "power", "kin8nm", "naval", "wine_red", "sml", "yacht"]
 CLASSIFICATION = ["ionosphere", "sonar", "pendigits", "adult_raw", "covtype", "splice"]
+GENERATED = ["waveform", "ringnorm", "twonorm"]
 MODELS = ["kernel", "boosting", "forest", "svm", "boosting30"]
+OURS = "kernel", "isotropic"
 RIVALS = ["boosting", "forest", "svm"]
 """Models that ours is to beat; boosting by 30 draws is shown for comparison."""
 COVERED = 90.0, 98.0
@@ -56,6 +60,8 @@ DRAWS = {
     "l2_regularization": loguniform(1e-4, 10.0),
 }
 GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
+FEW_ROWS, GENERATED_ROWS = 30, 400
+"""Rows per column below which one length scale is hard to beat, and training rows of generated sets."""
 SEARCHED_ROWS = 4000
 """Rows on which grids and draws are compared."""
 TESTS = 5000
@@ -64,6 +70,8 @@ TESTS = 5000
 
 def table(name: str) -> tuple[Any, np.ndarray] | None:
     """Rows of numbers, or a data frame of numbers and categories, and targets of a set; None if it is absent."""
+    if name in GENERATED:
+        return generated(name, GENERATED_ROWS + TESTS)
     file = data_file(name, "tsv" if name == "splice" else "npz")
     if file is None:
         return None
@@ -81,6 +89,21 @@ def table(name: str) -> tuple[Any, np.ndarray] | None:
         rows = np.random.default_rng(0).permutation(len(X))[:20_000]
         X, y = X[rows], y[rows]
     return X.astype(float), y
+
+
+def generated(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Breiman's twonorm and ringnorm with 20 columns and two classes, and waveform with 21 and three."""
+    rng = np.random.default_rng(0)
+    if name == "waveform":
+        y, position = rng.integers(0, 3, n), np.arange(1, 22)
+        waves = np.maximum(6.0 - np.abs(position - np.array([[7], [15], [11]])), 0.0)
+        share = rng.uniform(size=(n, 1))
+        pairs = np.array([[0, 1], [0, 2], [1, 2]])[y]
+        return share * waves[pairs[:, 0]] + (1.0 - share) * waves[pairs[:, 1]] + rng.normal(size=(n, 21)), y
+    y, noise = rng.integers(0, 2, n), rng.normal(size=(n, 20))
+    if name == "twonorm":
+        return noise + np.where(y == 1, 1.0, -1.0)[:, None] * 2.0 / np.sqrt(20.0), y
+    return np.where(y[:, None] == 1, noise + 1.0 / np.sqrt(20.0), 2.0 * noise), y
 
 
 def as_numbers(X: Any) -> np.ndarray:
@@ -104,10 +127,28 @@ class Searched(BaseEstimator):
         return self.model_.predict(X)
 
 
+class OneScale:
+    """Mixin of our models whose columns share a length scale, after the same scaling."""
+
+    def _start(self, X: Any, weights: Any) -> Any:
+        start = super()._start(X, weights)  # type: ignore[misc]
+        return replace(start, groups=np.zeros(X.shape[1], int))
+
+
+class IsotropicRegressor(OneScale, KernelRegressor):
+    """`KernelRegressor` with one length scale."""
+
+
+class IsotropicClassifier(OneScale, KernelClassifier):
+    """`KernelClassifier` with one length scale."""
+
+
 def contender(name: str, regression: bool, width: int) -> Any:
     """A model by its name; the grid of gamma is in units of one over the number of columns."""
     if name == "kernel":
         return KernelRegressor() if regression else KernelClassifier()
+    if name == "isotropic":
+        return IsotropicRegressor() if regression else IsotropicClassifier()
     if name == "forest":
         return (RandomForestRegressor if regression else RandomForestClassifier)(300, random_state=0)
     if name == "svm":
@@ -135,8 +176,8 @@ def measured(name: str, model: str, seed: int, rows: int) -> dict[str, Any] | No
     X, y = found
     if regression:
         y = (y - y.mean()) / y.std()
-    X = X if model == "kernel" else as_numbers(X)
-    train, test = split(len(X), seed, rows)
+    X = X if model in OURS else as_numbers(X)
+    train, test = split(len(X), seed, GENERATED_ROWS if name in GENERATED else rows)
     A, new = (checks.take(X, some) for some in (train, test))
     begin, cpu = time.perf_counter(), time.process_time()
     fitted = contender(model, regression, X.shape[1]).fit(A, y[train])
@@ -202,12 +243,42 @@ def show_targets(errors: np.ndarray, models: list[str], least: int, coverages: d
         print(f"coverage of 95 % intervals on each set (target: {low:g} to {high:g} %, {verdict})")
 
 
+def show_isotropic(records: list[dict[str, Any]]) -> None:
+    """Whether scales per column lose no more than a standard error to a common one, over splits of small sets."""
+    for name in dict.fromkeys(r["set"] for r in records):
+        ours, one = ({r["split"]: r for r in records if (r["set"], r["model"]) == (name, model)} for model in OURS)
+        seeds = sorted(ours.keys() & one.keys())
+        if len(seeds) < 2 or ours[seeds[0]]["rows"] >= FEW_ROWS * ours[seeds[0]]["columns"]:
+            continue
+        off = np.array([ours[seed]["error"] - one[seed]["error"] for seed in seeds])
+        error, means = (
+            off.std(ddof=1) / np.sqrt(len(off)),
+            [np.mean([m[s]["error"] for s in seeds]) for m in (ours, one)],
+        )
+        verdict = "met" if off.mean() <= error else "missed"
+        print(
+            f"{name}: {means[0]:.4g} against {means[1]:.4g} with one length scale, {off.mean():+.3g} with standard "
+            f"error {error:.2g} over {len(off)} splits (target: not worse by more than one, {verdict})"
+        )
+
+
+def models_for(name: str, models: list[str], rows: int) -> list[str]:
+    """Models that are fitted to a set: ours alone to generated ones, and one length scale where rows are few."""
+    found = table(name)
+    if found is None:
+        return models[:1]
+    train = min(GENERATED_ROWS if name in GENERATED else rows, 4 * len(found[1]) // 5)
+    few = train < FEW_ROWS * found[0].shape[1] and isinstance(found[0], np.ndarray)
+    chosen = [model for model in models if name not in GENERATED or model in OURS]
+    return [model for model in chosen if few or model != "isotropic"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=10_000, help="training rows at most")
-    parser.add_argument("--sets", nargs="*", default=[*REGRESSION, *CLASSIFICATION])
-    parser.add_argument("--models", nargs="*", default=MODELS, choices=MODELS)
+    parser.add_argument("--sets", nargs="*", default=[*REGRESSION, *CLASSIFICATION, *GENERATED])
+    parser.add_argument("--models", nargs="*", default=[*MODELS, "isotropic"], choices=[*MODELS, "isotropic"])
     parser.add_argument("--results", type=Path, help="a file that keeps a line for each fit")
     parser.add_argument("--show", action="store_true", help="fit nothing")
     options = parser.parse_args()
@@ -218,7 +289,7 @@ def main() -> None:
     known = {(r["set"], r["model"], r["split"], r["limit"]) for r in records}
     for name in [] if options.show else options.sets:
         for seed in range(options.splits):
-            for model in options.models:
+            for model in models_for(name, options.models, options.rows):
                 if (name, model, seed, options.rows) in known:
                     continue
                 record = measured(name, model, seed, options.rows)
@@ -231,7 +302,9 @@ def main() -> None:
                         out.write(json.dumps(record) + "\n")
     print_versions()
     for kind in (REGRESSION, CLASSIFICATION):
-        show([r for r in records if r["limit"] == options.rows], [n for n in kind if n in options.sets], options.models)
+        ranked = [model for model in options.models if model != "isotropic"]
+        show([r for r in records if r["limit"] == options.rows], [n for n in kind if n in options.sets], ranked)
+    show_isotropic([r for r in records if r["limit"] == options.rows and r["set"] in options.sets])
 
 
 if __name__ == "__main__":
