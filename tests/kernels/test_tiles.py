@@ -6,6 +6,7 @@ from each_case import each
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from representer import _parallel
 from representer.kernels import (
     RBF,
     Callable,
@@ -19,6 +20,7 @@ from representer.kernels import (
     Spectrum,
     tiles,
 )
+from representer.kernels.column_lists import ColumnLists
 from representer.kernels.periodic import Angles
 
 
@@ -208,3 +210,15 @@ def test_rows_of_sparse_matrices_and_strings_are_left_alone():
     for kernel, X in ((RBF(), sparse.csr_array(sides(np.arange(20), np.arange(20))[0])), (Spectrum(2), ["ab"] * 200)):
         A = kernel.prepare(X)
         assert tiles.trimmed(A, A) == (A, A)
+
+
+def test_slices_of_a_symmetric_matrix_are_cut_once(monkeypatch):
+    """A slice of counted features is turned into inverted lists, for all tiles of its rows and of its columns."""
+    cut, of = [], ColumnLists.of
+    monkeypatch.setattr(ColumnLists, "of", lambda *given: cut.append(1) or of(*given))
+    kernel, words = Spectrum(2), ["ACGT"[i % 4] * (2 + i % 3) + "ACGT"[i % 3] for i in range(1100)]
+    A = kernel.prepare(words)
+    K = tiles.block(kernel, A, threads=1)
+    n_slices = -(-1100 // _parallel.tile_shape(K.dtype)[0])
+    assert len(cut) == n_slices > 4
+    assert np.array_equal(K, tiles.block(kernel, A, A))

@@ -69,7 +69,8 @@ def block(
             with _parallel.one_blas_thread():
                 kernel.fill(A, B, out)
         return out
-    part_a, part_b = _parallel.parts(A), _parallel.parts(B)
+    part_a = _parallel.parts(A)
+    part_b = part_a if same else _parallel.parts(B)
 
     def visit(run: Any) -> None:
         tile_of = _parallel.buffer(A.dtype, shape)
