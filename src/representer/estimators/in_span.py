@@ -105,10 +105,10 @@ def with_approximation(certificate: Certificate, basis: Basis, rows: Rows, full_
     return replace(certificate, passes=certificate.passes + rows.sampled())
 
 
-def with_samples(plan: Plan, basis: Basis, rows: Rows) -> Plan:
-    """The plan with the passes that sample rows for the kernel, and for the errors of an approximation."""
+def with_samples(plan: Plan, basis: Basis, rows: Rows, gap: bool = False) -> Plan:
+    """The plan with the passes that sample rows for the kernel and for the errors of an approximation, and its gap."""
     samples = 1 + (basis.kernel.original is not basis.kernel)
-    return replace(plan, passes=plan.passes + samples * rows.sample_passes + has_full_gap(basis, rows))
+    return replace(plan, passes=plan.passes + samples * rows.sample_passes + (gap and has_full_gap(basis, rows)))
 
 
 class Gaps:

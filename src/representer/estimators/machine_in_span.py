@@ -40,7 +40,8 @@ class MachineInSpan:
 
     def plan(self, budget: Budget) -> Plan:
         """The cost of a fit; losses of several outputs are solved one after the other."""
-        return with_samples(choose.plan(self.problems[0], budget), self.basis, self.rows)
+        plan = choose.plan(self.problems[0], budget)
+        return with_samples(plan, self.basis, self.rows, gap=len(self.problems) == 1)
 
     def solve(self, budget: Budget) -> Result:
         """Coefficients of phi, intercepts and their certificate, with the error of the approximation."""

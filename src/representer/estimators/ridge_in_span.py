@@ -49,7 +49,7 @@ class RidgeInSpan:
                 plan = replace(plan, passes=plan.passes + self.rows.sample_passes)  # for the targets
         else:
             plan = choose.plan(self.problem, budget, self.model.solver)
-        return with_samples(plan, self.basis, self.rows)
+        return with_samples(plan, self.basis, self.rows, gap=True)
 
     def fit(self, path: bool, budget: Budget) -> None:
         """Solve, and set the attributes of the model."""
