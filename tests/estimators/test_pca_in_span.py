@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from representer import KernelPCA, Nystroem, RandomFeatures
-from representer.kernels import RBF
+from representer.kernels import RBF, Linear
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 3))
@@ -39,3 +39,20 @@ def test_float32_sums_are_judged_in_float64(monkeypatch):
     model = KernelPCA(3, kernel=Nystroem(RBF(1.5), 60)).fit(X)
     assert model.certificate_.converged
     np.testing.assert_allclose(model.eigenvalues_, KernelPCA(3, kernel=model.kernel_).fit(X).eigenvalues_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_columns_of_many_rows_are_solved_in_their_span(center, weighted):
+    data = np.random.default_rng(5).normal(size=(2100, 4)) * [1.0, 2.0, 3.0, 4.0] + 1.0
+    weights = np.random.default_rng(6).integers(3, size=2100) if weighted else None
+    model, other = (KernelPCA(3, kernel=Linear(), center=center, solver=solver) for solver in ("auto", "davidson"))
+    assert model.plan(data).solver == "eigenvectors in the span"
+    model.fit(data, sample_weight=weights)
+    other.fit(data, sample_weight=weights)
+    assert model.certificate_.solver == "eigenvectors in the span"
+    assert len(model.X_fit_) == 2100
+    np.testing.assert_allclose(model.eigenvalues_, other.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(model.eigenvectors_, other.eigenvectors_, atol=1e-6)
+    np.testing.assert_allclose(model.transform(data), other.transform(data), atol=1e-4)
+    np.testing.assert_allclose(model.explained_variance_ratio_, other.explained_variance_ratio_, rtol=1e-8)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
-from representer.estimators.in_span import is_approximation, kernel_for_rows
+from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows
 from representer.estimators.inputs import check_weights, in_precision_of, in_units
 from representer.estimators.pca_in_span import components_in_span
 from representer.estimators.row_targets import untargeted
@@ -151,7 +151,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         if isinstance(X, Rows):
             rows = RecodedRows(X, Zeros())
             return components_in_span(self, kernel_for_rows(self._given_kernel(), X), rows, None).plan(self._budget())
-        if is_approximation(self._given_kernel()):
+        if self._in_span(X):
             return components_in_span(self, self._kernel_for(X), X, None).plan(self._budget())
         problem = EigenProblem(self._gram(self._kernel_for(X), X), None, self.center, self.n_components)
         return choose.plan(problem, self._budget(), self.solver)
@@ -175,9 +175,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         weights, unit = check_weights(sample_weight, X), 1.0
         if weights is not None:
             weights, unit = in_units(weights)
-        if is_approximation(kernel):
+        if self._in_span(X):
             found = components_in_span(self, self._kernel_for(X, weights), X, weights).fit(self._budget(), unit)
             self._check(found, found.trace, checks.number_of(X))
+            if not is_approximation(kernel):
+                self._keep_eigenvectors(found.eigenvalues, X, weights)
             return X, None
         gram, budget = self._gram(self._kernel_for(X, weights), X), self._budget()
         problem = EigenProblem(gram, weights, self.center, self.n_components)
@@ -198,6 +200,20 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         coef /= roots  # in place: there may be as many components as rows
         self.eigenfunctions_ = self.mean_.with_coef(coef, -(share @ result.applied) / roots)
         return X, result
+
+    def _in_span(self, X: Any) -> bool:
+        """Whether components are found in the span of a basis: of an approximation, or of few features of many rows."""
+        kernel = self._given_kernel()
+        return is_approximation(kernel) or (self.solver == "auto" and basis_for(self._kernel_for(X), X) is not None)
+
+    def _keep_eigenvectors(self, values: np.ndarray, X: Any, weights: np.ndarray | None) -> None:
+        """The eigenvectors of an exact kernel's matrix, with the signs that they have from other solvers."""
+        f = self.eigenfunctions_
+        scores = f(X) if weights is None else np.where(weights[:, None] > 0.0, f(X), 0.0)
+        signs = np.sign(scores[np.abs(scores).argmax(axis=0), np.arange(len(values))])
+        self.eigenfunctions_ = f.with_coef(signs * f.coef, signs * f.constant)
+        roots = 1.0 if weights is None else np.sqrt(weights)[:, None]
+        self.eigenvectors_, self.X_fit_ = roots * scores * (signs / np.sqrt(values)), X
 
     def _check(self, result: Any, trace: float, n: int) -> None:
         values = np.asarray(result.eigenvalues)
