@@ -156,10 +156,7 @@ class Gram(Operator):
         return other
 
     def astype(self, dtype: Any) -> Gram:
-        """The matrix in another precision; inputs are prepared once for each, and kept.
-
-        It keeps its precision where the inputs are not numbers, or are out of range of the new one.
-        """
+        """The matrix in another precision, if inputs are numbers within its range; they are prepared once for each."""
         if self.dtype == dtype:
             return self
         other, dtype = copy(self), np.dtype(dtype).type
