@@ -72,6 +72,15 @@ def test_the_least_of_some_values_is_found_downhill():
     assert seen == [5]
 
 
+def test_routes_fit_the_time():
+    numbers = Target("y", "regression", "squared")
+    assert Route.of(numbers, 20_000, 34.0, None).exact  # a quarter of the part of 300 seconds for one model
+    short = Route.of(numbers, 12_000, 1.7, None)
+    assert not short.exact
+    assert "may exceed the time limit" in short.words
+    assert Route.of(numbers, 5000, 1.7, None).exact
+
+
 def test_routes_fit_the_memory():
     numbers = Target("y", "regression", "squared")
     assert Route.of(numbers, 5000, 60.0, None).exact

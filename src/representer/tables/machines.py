@@ -26,6 +26,8 @@ EXACT_ROWS = 20_000
 """Rows up to which regressions and classifications are fitted exactly."""
 EXACT_ROWS_OF_LOSSES = 3000
 """The same for counts and quantiles, which take many steps."""
+EXACT_RATE = 3.6e11
+"""Assumed cubes of rows per second of exact fits, a third of which are operations of a Cholesky factorisation."""
 ROWS_OF_SEARCH = 6000
 """Rows on which a kernel is searched where not all rows are fitted exactly."""
 RATE = 1.5e10
@@ -126,7 +128,7 @@ class Route:
 
     @classmethod
     def of(cls, target: Target, n: int, seconds: float, memory: int | None) -> Route:
-        """The route of n rows that fits time and memory, or an error."""
+        """The route of n rows that fits memory and so many seconds for the fit to all rows, or an error."""
         most = EXACT_ROWS_OF_LOSSES if target.task in ("counts", "quantiles") else EXACT_ROWS
         fitting = n if memory is None else int(np.sqrt(memory / (8 * MATRICES)))
         if fitting < min(n, FEWEST_SEARCHED):
@@ -134,10 +136,16 @@ class Route:
             raise TableError(
                 f"The memory is {memory} bytes, and a fit of {n:,} rows takes {least / 1e6:.3g} MB at least; give more."
             )
-        if n <= min(most, fitting):
+        in_time = int(np.cbrt(EXACT_RATE * seconds))
+        if n <= min(most, fitting, in_time):
             return cls(n, True, n, 0, "")
         m = landmarks_for(n, seconds / STEPS_OF_LOSSES[target.task])
-        why = f"an exact fit is for up to {most:,} rows" if n > most else "an exact fit does not fit the memory"
+        reasons = {
+            most: f"is for up to {most:,} rows",
+            fitting: "does not fit the memory",
+            in_time: "may exceed the time limit",
+        }
+        why = f"an exact fit {next(why for limit, why in reasons.items() if limit < n)}"
         return cls(n, False, min(n, ROWS_OF_SEARCH, fitting), min(m, fitting), why)
 
     @property
