@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -128,9 +127,7 @@ class Gram(Operator):
         """The transposed operator; the same object for a symmetric matrix."""
         if self.symmetric:
             return self
-        other = copy(self)
-        other.transposed = not self.transposed
-        return other
+        return self.alike(transposed=not self.transposed)
 
     def __repr__(self) -> str:
         return f"Gram({self.kernel!r}, shape={self.shape}, dtype={self.dtype})"
@@ -143,7 +140,7 @@ class Gram(Operator):
             raise ValueError(f"This {self.shape[0]} x {self.shape[1]} matrix is not symmetric; give rows and columns.")
         if self.transposed:
             return self.T.take(columns, rows).T
-        other = copy(self)
+        other = self.alike()
         other.row_inputs = self.row_inputs.take(rows)
         other.column_inputs = other.row_inputs if columns is None else self.column_inputs.take(columns)
         other._whole = self._whole or self
@@ -151,15 +148,13 @@ class Gram(Operator):
 
     def on_threads(self, threads: int | None) -> Gram:
         """The same matrix, computed on this many threads."""
-        other = copy(self)
-        other.threads = threads
-        return other
+        return self.alike(threads=threads)
 
     def astype(self, dtype: Any) -> Gram:
         """The matrix in another precision, if inputs are numbers within its range; they are prepared once for each."""
         if self.dtype == dtype:
             return self
-        other, dtype = copy(self), np.dtype(dtype).type
+        other, dtype = self.alike(), np.dtype(dtype).type
         columns = self.column_inputs.astype(dtype)
         rows = columns if self.symmetric else self.row_inputs.astype(dtype, like=columns.like)
         if rows.dtype == columns.dtype:

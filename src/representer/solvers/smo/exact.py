@@ -24,7 +24,8 @@ def add_products(
     if len(index) and len(rows):
         K = problem.gram
         if K.stored is not None:
-            if rows is not index:  # changes of one input are summed first, so that opposite ones cancel exactly
+            # changes of inputs that may be repeated are summed first, so that opposite ones cancel exactly
+            if rows is not index and K.index is not None:
                 _, first, place = np.unique(K.places[index], return_index=True, return_inverse=True)
                 index, change = index[first], np.bincount(place, change)
             K = K.gram
