@@ -81,15 +81,26 @@ def test_blocks_save_iterations(monkeypatch, rng):
 
 
 def test_when_blocks_help(small, rng):
-    p = of(Matern(1.0), rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), [0.1, 0.1])
+    p = of(Matern(0.3), rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), [0.05, 0.05])
     low_rank = LowRank(np.zeros((8, 60)), remainder=np.ones(60))
     assert blocks_help(p, low_rank, 8)
-    assert not blocks_help(p, LowRank(np.zeros((8, 60)), remainder=np.full(60, 0.05)), 8)  # alpha is more
+    assert not blocks_help(p, LowRank(np.zeros((8, 60)), remainder=np.full(60, 0.4)), 8)  # alpha is not much less
     assert not blocks_help(p, low_rank, 9)  # the factor stopped early, as it left nothing
-    two = of(Matern(1.0), p.gram.X, p.targets, [0.1, 0.2])
+    two = of(Matern(0.3), p.gram.X, p.targets, [0.05, 0.06])
     assert not blocks_help(two, low_rank, 8)
-    tiny = of(Matern(1.0), p.gram.X, p.targets, [1e-9, 1e-9])
+    tiny = of(Matern(0.3), p.gram.X, p.targets, [1e-9, 1e-9])
     assert not blocks_help(tiny, low_rank, 8)
+    far = of(Matern(3.0), p.gram.X, p.targets, [0.05, 0.05])
+    assert not blocks_help(far, low_rank, 8)  # the remainder is not local
+
+
+def test_the_share_of_squares_near_the_diagonal(small, rng):
+    p = of(Matern(1.0), rng.normal(size=(60, 2)), rng.normal(size=60), [0.05], rng.uniform(0.5, 2.0, 60))
+    F, D = rng.normal(size=(3, 60)), p.sqrt_weights.ravel()
+    left = (D[:, None] * p.gram.dense() * D - F.T @ F) ** 2
+    np.fill_diagonal(left, 0.0)
+    expected = sum(np.sort(row)[-16:].sum() for row in left) / left.sum()
+    np.testing.assert_allclose(preconditioners._local_share(p, LowRank(F)), expected, rtol=1e-5)
 
 
 def test_blocks_that_rounding_leaves_indefinite(small, rng):
