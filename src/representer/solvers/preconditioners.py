@@ -27,7 +27,7 @@ FINE_RIDGE = 1e-6
 """Fraction of the mean k(x, x) below which float32 values of a remainder are rounding."""
 MUCH_LEFT = 10.0
 """Mean diagonal of a remainder, in units of alpha, from which fewer iterations pay for the blocks."""
-LOCAL_SHARE, SAMPLED_ROWS = 0.9, 64
+LOCAL_SHARE, REMAINDER_ROWS = 0.9, 64
 """Share of a remainder's squares among as many inputs as a block has, from which blocks help: Matern kernels leave .93
 to 1 and then take a quarter to a half of the iterations; smooth ones leave .75 to .8, and take more."""
 
@@ -178,7 +178,7 @@ def blocks_help(problem: RidgeProblem, low_rank: LowRank, wanted: int) -> bool:
 def _local_share(problem: RidgeProblem, low_rank: LowRank) -> float:
     """The share of squares beside the diagonal, in sampled rows of the remainder, that their largest entries hold."""
     n, D, F = problem.n, problem.sqrt_weights.ravel(), low_rank.factor
-    rows = np.unique(np.linspace(0, n - 1, SAMPLED_ROWS).astype(int))
+    rows = np.unique(np.linspace(0, n - 1, REMAINDER_ROWS).astype(int))
     K = problem.gram.astype(np.float32)
     left = K.block(rows, np.arange(n)) * np.multiply.outer(D[rows], D) - F[:, rows].T @ F
     left[np.arange(len(rows)), rows] = 0.0
