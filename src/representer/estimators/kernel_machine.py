@@ -11,9 +11,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from representer.estimators.base import atomic
-from representer.estimators.inputs import (
-    check_weights,
-)
+from representer.estimators.inputs import check_weights
 from representer.estimators.loss_machine import Machine
 from representer.estimators.row_targets import coded
 from representer.kernels import checks

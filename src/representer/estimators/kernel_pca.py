@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from representer import _parallel
 from representer.estimators.base import KernelEstimator, atomic, own, warn_user
-from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows
+from representer.estimators.in_span import basis_for, is_approximation, kernel_for_rows, may_span
 from representer.estimators.inputs import check_weights, in_precision_of, in_units
 from representer.estimators.pca_in_span import components_in_span
 from representer.estimators.row_targets import untargeted
@@ -204,7 +204,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _in_span(self, X: Any) -> bool:
         """Whether components are found in the span of a basis: of an approximation, or of few features of many rows."""
         kernel = self._given_kernel()
-        return is_approximation(kernel) or (self.solver == "auto" and basis_for(self._kernel_for(X), X) is not None)
+        if is_approximation(kernel) or self.solver != "auto" or not may_span(kernel, X):
+            return is_approximation(kernel)
+        return basis_for(self._kernel_for(X), X) is not None
 
     def _keep_eigenvectors(self, values: np.ndarray, X: Any, weights: np.ndarray | None) -> None:
         """The eigenvectors of an exact kernel's matrix, with the signs that they have from other solvers."""

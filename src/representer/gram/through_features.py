@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -54,12 +53,10 @@ def _terms(gram: Any) -> list[Any]:
     """The matrix of each term of a sum of kernels, with evaluations counted by the whole."""
     parts = []
     for name in gram.kernel.summands:
-        part = copy(gram)
-        part.kernel, part._whole = getattr(gram.kernel, name), None
-        part.column_inputs = part.row_inputs = Term(gram.column_inputs, part.kernel, name)
-        if not gram.symmetric:
-            part.row_inputs = Term(gram.row_inputs, part.kernel, name)
-        parts.append(part)
+        kernel = getattr(gram.kernel, name)
+        columns = Term(gram.column_inputs, kernel, name)
+        rows = columns if gram.symmetric else Term(gram.row_inputs, kernel, name)
+        parts.append(gram.alike(kernel=kernel, _whole=None, column_inputs=columns, row_inputs=rows))
     return parts
 
 

@@ -140,12 +140,10 @@ class Route:
         if n <= min(most, fitting, in_time):
             return cls(n, True, n, 0, "")
         m = landmarks_for(n, seconds / STEPS_OF_LOSSES[target.task])
-        reasons = {
-            most: f"is for up to {most:,} rows",
-            fitting: "does not fit the memory",
-            in_time: "may exceed the time limit",
-        }
-        why = f"an exact fit {next(why for limit, why in reasons.items() if limit < n)}"
+        if n > most:
+            why = f"an exact fit is for up to {most:,} rows"
+        else:
+            why = f"an exact fit {'does not fit the memory' if n > fitting else 'may exceed the time limit'}"
         return cls(n, False, min(n, ROWS_OF_SEARCH, fitting), min(m, fitting), why)
 
     @property
